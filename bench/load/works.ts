@@ -1,5 +1,6 @@
 // The loads that a system gets. `push` is one push of a batch to one of the partitions in turn;
 // `consume` pushes, pops and acknowledges at the same time, half of the connections on each side;
+// `joined` is the same, and each acknowledgement comes with the next pop, in one request;
 // `latency` is single pushes at a steady rate, each timed from the moment it was due to leave.
 
 import type { Load, LoadTarget } from '../native/load-program.js';
@@ -7,7 +8,15 @@ import { requestBytes } from '../rig/http-connection.js';
 import type { LoadOptions } from './options.js';
 import { partitionName, payloadTexts, pushRequests } from './push-requests.js';
 
-export const WORKS = ['push', 'consume', 'latency', 'kv', 'transactions', 'timers'] as const;
+export const WORKS = [
+  'push',
+  'consume',
+  'joined',
+  'latency',
+  'kv',
+  'transactions',
+  'timers',
+] as const;
 export type Work = (typeof WORKS)[number];
 
 /** What other systems can do as well. */
@@ -19,6 +28,7 @@ export const REMOTE_WORKS = [...SHARED_WORKS, 'kv', 'transactions'] as const sat
 export const WORK_TEXTS: { readonly [work in Work]: string } = {
   push: 'push',
   consume: 'push, pop, ack',
+  joined: 'push, ack with pop',
   latency: 'push at a steady rate',
   kv: 'keys put',
   transactions: 'transactions',
@@ -48,12 +58,14 @@ export function loadOf(target: LoadTarget, cell: Cell, options: LoadOptions): Lo
   switch (work) {
     case 'push':
     case 'consume':
+    case 'joined':
     case 'latency': {
       const items =
         target.protocol === 'http'
           ? pushRequests(target.queue, partitions, batch, payloadBytes, target.token)
           : payloadTexts(100, payloadBytes).map((text) => Buffer.from(text));
       if (work === 'consume') return { ...base, work, items };
+      if (work === 'joined') return { ...base, work: 'consume', kind: 'joined', items };
       const rate = work === 'latency' ? { ratePerSecond } : {};
       return { ...base, work: 'publish', items, ...rate };
     }

@@ -2,7 +2,8 @@
 // success, and none of its results may say that a message was not stored as a new one. A consumer
 // pops up to a batch from any partition and completes it by acknowledging its last message
 // (acknowledgements are cumulative); the answer is searched for the few fields that needs, and
-// not parsed. Consumers of the kind `dlq` make a dead letter of each message instead. The requests of
+// not parsed. Consumers of the kind `dlq` make a dead letter of each message instead; those of the
+// kind `joined` acknowledge in the request that pops the next batch. The requests of
 // the kind `calls` are of any other route, and each answer stands for a batch of operations. A
 // payload with a "number" says which publish of an open loop it came with.
 
@@ -57,6 +58,8 @@ static void pop(struct connection *connection) {
            plan.name, plan.batch);
   end_head(connection);
 }
+
+static bool acknowledges_with_pop(void) { return strcmp(plan.kind, "joined") == 0; }
 
 static bool makes_dead_letters(void) { return strcmp(plan.kind, "dlq") == 0; }
 
@@ -114,7 +117,23 @@ static void take_pop(struct connection *connection, const char *body, size_t len
          (number = behind(number, (size_t)(end - number), "\"number\":")) != NULL) {
     reached(strtoull(number, NULL, 10));
   }
+  connection->step = GROUP_ACK + claimed;
   connection->request.start = connection->request.end = 0;
+  if (acknowledges_with_pop()) {
+    append_text(&connection->request,
+                "{\"acks\":[{\"transactionId\":\"%.*s\",\"partitionId\":\"%.*s\","
+                "\"leaseId\":\"%.*s\",\"status\":\"completed\"}]}",
+                (int)id.length, id.bytes, (int)partition.length, partition.bytes, (int)lease.length,
+                lease.bytes);
+    put_text(connection,
+             "POST /api/v1/pop/queue/%s?consumerGroup=bench&batch=%u&wait=true&timeout=5000"
+             "&leaseSeconds=60 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+             "Content-Length: %zu\r\n",
+             plan.name, plan.batch, connection->request.end);
+    end_head(connection);
+    put(connection, connection->request.bytes, connection->request.end);
+    return;
+  }
   append_text(&connection->request,
               "{\"transactionId\":\"%.*s\",\"partitionId\":\"%.*s\",\"leaseId\":\"%.*s\","
               "\"consumerGroup\":\"bench\",\"status\":\"%s\"}",
@@ -126,7 +145,6 @@ static void take_pop(struct connection *connection, const char *body, size_t len
            connection->request.end);
   end_head(connection);
   put(connection, connection->request.bytes, connection->request.end);
-  connection->step = GROUP_ACK + claimed;
 }
 
 static void take_ack(struct connection *connection, const char *body, size_t length) {
@@ -138,7 +156,9 @@ static void take_ack(struct connection *connection, const char *body, size_t len
     fail_with_answer("no dead letter was made", body, length);
   }
   consumed(connection->step - GROUP_ACK);
-  pop(connection);
+  if (acknowledges_with_pop() && behind(body, length, "\"offset\":") != NULL) {
+    take_pop(connection, body, length);
+  } else pop(connection);
 }
 
 static size_t take(struct connection *connection, const char *bytes, size_t length) {

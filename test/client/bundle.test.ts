@@ -3,9 +3,9 @@
 import { expect, test } from 'vitest';
 import { clientBundle } from './client-bundle.js';
 
-const ALL_BYTES_MAX = 102_000;
+const ALL_BYTES_MAX = 104_000;
 /** Streams, which are the rest, are left out where they are not imported. */
-const CLIENT_BYTES_MAX = 81_000;
+const CLIENT_BYTES_MAX = 83_000;
 
 test('one file, of a bounded size, that imports nothing', async () => {
   const all = await clientBundle('es');

@@ -23,6 +23,7 @@ import type {
   MessageHandler,
 } from './consume-terms.js';
 import type { Lease } from './lease.js';
+import type { OwedAcks } from './owed-acks.js';
 import { checked } from './poll.js';
 import { errorText, Settlement } from './settlement.js';
 
@@ -66,10 +67,12 @@ export class BatchRun<Data> {
     this.#settlement = new Settlement(transport, (partitionId) => this.#held.add(partitionId));
   }
 
-  async run(messages: readonly Message<Data>[]): Promise<Tally> {
+  /** `owed` takes what the next pop may carry; null: all is sent when this resolves. */
+  async run(messages: readonly Message<Data>[], owed: OwedAcks | null): Promise<Tally> {
     if (this.#handler.kind === 'batch') await this.#runWhole(messages, this.#handler.handle);
     else await this.#runEach(messages, this.#handler.handle);
-    await this.#settlement.done();
+    if (owed === null) await this.#settlement.done();
+    else await this.#settlement.leave(owed);
     return { completed: this.#completed, failed: this.#failed };
   }
 

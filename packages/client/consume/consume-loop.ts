@@ -12,6 +12,8 @@
  * | no connection, no answer, 5xx | after a second the next pop |
  * | any other 4xx | the loop ends and rejects: asking again gives the same |
  *
+ * A pop carries the acknowledgements of the worker's batch before (`owed-acks.ts`).
+ *
  * The end (signal, `close`, limit, idle, an error of one worker) lets handlers that run finish and
  * settles what they did. A pop that waits is ended; messages of one that is answered about then are
  * given back.
@@ -22,6 +24,7 @@ import type { Transport } from '../transport/transport.js';
 import { BatchRun } from './batch-run.js';
 import type { Callbacks, ConsumeOptions, ConsumeTerms, Handler } from './consume-terms.js';
 import { Lease, loopEnded } from './lease.js';
+import { OwedAcks } from './owed-acks.js';
 import { Pace } from './pace.js';
 import { pause, poll } from './poll.js';
 import { type Busy, Supervision } from './supervision.js';
@@ -84,21 +87,24 @@ export class ConsumeLoop<Data> {
 
   async #work(): Promise<void> {
     this.#workers++;
+    const owed = new OwedAcks(this.#transport);
     try {
-      while (!this.#ending.signal.aborted && (await this.#turn()));
+      while (!this.#ending.signal.aborted && (await this.#turn(owed)));
     } catch (error) {
       this.end();
       throw error;
     } finally {
+      await owed.send();
       this.#workers--;
     }
   }
 
   /** One pop with all that follows; false: there is nothing more to do. */
-  async #turn(): Promise<boolean> {
+  async #turn(owed: OwedAcks): Promise<boolean> {
     const { idleMs, limit, pop: terms } = this.#terms;
     const restMs = idleMs - (this.#transport.platform.nowMs() - this.#activeMs);
     if (restMs <= 0) {
+      await owed.send();
       // Another worker may be on a message for longer than the idle time.
       if (this.#inflightSinceMs.size === 0) this.end();
       else await pause(this.#transport, this.#ending.signal);
@@ -113,19 +119,20 @@ export class ConsumeLoop<Data> {
       batch: Number.isFinite(most) ? most : undefined,
       waitMs: Math.ceil(Math.min(terms.waitMs, restMs)),
     };
-    const messages = await poll<Data>(this.#transport, asked, this.#ending.signal);
+    const messages = await poll<Data>(this.#transport, asked, this.#ending.signal, owed);
     this.#reserved += messages.length - (Number.isFinite(most) ? most : 0);
-    if (messages.length > 0) await this.#handle(messages);
+    if (messages.length > 0) await this.#handle(messages, owed);
     return this.#reserved < limit || this.#inflightSinceMs.size > 0;
   }
 
-  async #handle(messages: readonly Message<Data>[]): Promise<void> {
+  async #handle(messages: readonly Message<Data>[], owed: OwedAcks): Promise<void> {
     const { renewMs } = this.#terms;
     const since = { ms: this.#transport.platform.nowMs() };
     this.#inflightSinceMs.add(since);
     const lease = new Lease(this.#transport, messages, this.#ending.signal, renewMs);
     const run = new BatchRun(this.#transport, this.#terms, this.#handler, this.#callbacks, lease);
-    const { completed, failed } = await run.run(messages);
+    // A lease that is renewed is renewed until its acks have their verdicts.
+    const { completed, failed } = await run.run(messages, renewMs === null ? owed : null);
     lease.end();
     this.#inflightSinceMs.delete(since);
     this.#activeMs = this.#transport.platform.nowMs();

@@ -41,21 +41,35 @@ function loopOf(
   let renewals = 0;
   const acked: Acks[] = [];
   const popped: string[] = [];
+  const popReply = (path: string): Reply | Promise<Reply> => {
+    const next = pops[popped.push(path) - 1];
+    if (next === undefined) return empty(path);
+    if (typeof next === 'function') return next(path);
+    return Array.isArray(next) ? answerOf(next as string[]) : (next as Reply);
+  };
+  /** A pop with acks answers with their verdicts, and with no messages where others are a 204. */
+  const ackedPop = async (path: string, body: string): Promise<Reply> => {
+    const consumerGroup = new URL(path, 'http://x').searchParams.get('consumerGroup');
+    const { acks } = JSON.parse(body) as { readonly acks: Acks['acknowledgments'] };
+    acked.push({ ...(consumerGroup !== null && { consumerGroup }), acknowledgments: acks });
+    const reply = (await popReply(path)) as Exclude<Reply, string | Error>;
+    if (reply instanceof Error || (reply.status ?? 200) >= 300) return reply;
+    const messages = (reply.json as { readonly messages?: unknown })?.messages ?? [];
+    return { ...reply, status: 200, json: { success: true, messages, acks: verdicts(acks) } };
+  };
+  const verdicts = (acks: Acks['acknowledgments']) =>
+    acks.map(({ transactionId }) => {
+      const success = !refused.includes(transactionId);
+      return { transactionId, success, error: success ? null : 'invalid or expired lease' };
+    });
   const script: Script = ({ path, body }) => {
     if (path.startsWith('/api/v1/pop')) {
-      const next = pops[popped.push(path) - 1];
-      if (next === undefined) return empty(path);
-      if (typeof next === 'function') return next(path);
-      return Array.isArray(next) ? answerOf(next as string[]) : (next as Reply);
+      return body === undefined ? popReply(path) : ackedPop(path, body);
     }
     if (path.endsWith('/extend')) return renewal(++renewals);
     const acks = JSON.parse(body ?? '') as Acks;
     acked.push(acks);
-    const verdict = (success: boolean) => {
-      return { success, error: success ? null : 'invalid or expired lease' };
-    };
-    const names = acks.acknowledgments.map(({ transactionId }) => transactionId);
-    return { json: names.map((name) => verdict(!refused.includes(name))) };
+    return { json: verdicts(acks.acknowledgments) };
   };
   const platform = new FakePlatform(script);
   const empty = (path: string) =>

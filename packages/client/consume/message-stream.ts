@@ -8,6 +8,7 @@ import type { Message } from '../messages/message.js';
 import type { Transport } from '../transport/transport.js';
 import type { ConsumeTerms } from './consume-terms.js';
 import { Lease } from './lease.js';
+import { OwedAcks } from './owed-acks.js';
 import { checked, poll } from './poll.js';
 import { errorText, Settlement } from './settlement.js';
 
@@ -16,17 +17,22 @@ export async function* messageStream<Data>(
   terms: ConsumeTerms,
   signal: AbortSignal,
 ): AsyncGenerator<Message<Data>, void, undefined> {
+  const owed = new OwedAcks(transport);
   let idleSinceMs = transport.platform.nowMs();
-  for (let taken = 0; taken < terms.limit && !signal.aborted; ) {
-    const restMs = terms.idleMs - (transport.platform.nowMs() - idleSinceMs);
-    if (restMs <= 0) return;
-    const batch = Math.min(terms.pop.batch ?? 1, terms.limit - taken);
-    const waitMs = Math.ceil(Math.min(terms.pop.waitMs, restMs));
-    const messages = await poll<Data>(transport, { ...terms.pop, batch, waitMs }, signal);
-    if (messages.length === 0) continue;
-    taken += messages.length;
-    yield* settled(transport, terms, messages, signal);
-    idleSinceMs = transport.platform.nowMs();
+  try {
+    for (let taken = 0; taken < terms.limit && !signal.aborted; ) {
+      const restMs = terms.idleMs - (transport.platform.nowMs() - idleSinceMs);
+      if (restMs <= 0) return;
+      const batch = Math.min(terms.pop.batch ?? 1, terms.limit - taken);
+      const waitMs = Math.ceil(Math.min(terms.pop.waitMs, restMs));
+      const messages = await poll<Data>(transport, { ...terms.pop, batch, waitMs }, signal, owed);
+      if (messages.length === 0) continue;
+      taken += messages.length;
+      yield* settled(transport, terms, messages, signal, owed);
+      idleSinceMs = transport.platform.nowMs();
+    }
+  } finally {
+    await owed.send();
   }
 }
 
@@ -35,6 +41,7 @@ async function* settled<Data>(
   terms: ConsumeTerms,
   messages: readonly Message<Data>[],
   signal: AbortSignal,
+  owed: OwedAcks,
 ): AsyncGenerator<Message<Data>, void, undefined> {
   const lease = new Lease(transport, messages, signal, terms.renewMs);
   const begun = new Set<string>();
@@ -60,7 +67,8 @@ async function* settled<Data>(
     const kept = terms.autoAck ? held : begun;
     const rest = messages.slice(next).filter(({ partitionId }) => !kept.has(partitionId));
     if (lease.lost === null) settlement.settle(rest, 'retry');
-    await settlement.done();
+    if (terms.renewMs === null) await settlement.leave(owed);
+    else await settlement.done();
     lease.end();
   }
 }

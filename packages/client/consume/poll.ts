@@ -4,8 +4,9 @@ import { onAbort } from '../base/on-abort.js';
 import { sleep } from '../base/platform.js';
 import { type StandardSchema, validated } from '../base/standard-schema.js';
 import type { Message } from '../messages/message.js';
-import { type PopTerms, pop } from '../messages/pop.js';
+import type { PopTerms } from '../messages/pop.js';
 import type { Transport } from '../transport/transport.js';
+import { OwedAcks } from './owed-acks.js';
 import { Settlement } from './settlement.js';
 
 const PAUSE_MS = 1000;
@@ -13,6 +14,8 @@ const PAUSE_MS = 1000;
 const GRACE_MS = 250;
 
 /**
+ * Carries what is owed for the batch before, or sends it.
+ *
  * Nothing, when there was nothing, when the signal was aborted (what came about then is given
  * back), and after the pause that follows a failure. Rejects with a 4xx: asking again would give
  * the same.
@@ -25,6 +28,7 @@ export async function poll<Data>(
   transport: Transport,
   terms: PopTerms,
   signal: AbortSignal,
+  owed = new OwedAcks(transport),
 ): Promise<Message<Data>[]> {
   if (signal.aborted) return [];
   const cutting = new AbortController();
@@ -33,7 +37,7 @@ export async function poll<Data>(
     cancel = transport.platform.after(GRACE_MS, () => cutting.abort(signal.reason));
   });
   try {
-    const { messages } = await pop<Data>(transport, terms, cutting.signal);
+    const messages = await owed.pop<Data>(terms, cutting.signal);
     if (!signal.aborted) return messages;
     const settlement = new Settlement(transport);
     settlement.settle(messages, 'retry');

@@ -2,22 +2,15 @@
  * Acknowledgements of one batch, sent while its handler works on: one call at a time, each with all
  * that was settled meanwhile. So a handler does not wait for the network between two messages, and
  * a worker that dies repeats little. The first call waits for a moment: a batch whose handler is
- * quick is acknowledged in one call.
+ * quick is acknowledged in one call, that of the next pop (`owed-acks.ts`).
  */
-import { type AckStatus, ack } from '../messages/acks.js';
+import type { AckStatus } from '../messages/acks.js';
 import type { Message } from '../messages/message.js';
 import type { Transport } from '../transport/transport.js';
+import { type OwedAcks, type Settled, sendSettled } from './owed-acks.js';
 
-/** In the broker's answer for a message. */
-const LEASE_OVER = 'expired lease';
 /** A handler that is slower than this has its messages acknowledged before its batch ends. */
 const SETTLED_MS = 10;
-
-interface Settled {
-  readonly message: Message;
-  readonly status: AckStatus;
-  readonly error: string | undefined;
-}
 
 export class Settlement {
   readonly #transport: Transport;
@@ -38,6 +31,17 @@ export class Settlement {
     this.#cancelTimer ??= this.#transport.platform.after(SETTLED_MS, () => this.#begin());
   }
 
+  /**
+   * Resolves when all that was begun to be sent is; the rest is owed, and goes with the next pop.
+   */
+  async leave(owed: OwedAcks): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    while (this.#sending !== null) await this.#sending;
+    owed.add(this.#settled);
+    this.#settled = [];
+  }
+
   /** Resolves when all is sent. It never rejects: what could not be settled is delivered again. */
   async done(): Promise<void> {
     this.#begin();
@@ -54,32 +58,9 @@ export class Settlement {
     while (this.#settled.length > 0) {
       const settled = this.#settled;
       this.#settled = [];
-      await this.#sendOne(settled);
+      await sendSettled(this.#transport, settled, { onLost: this.#onLost });
     }
     this.#sending = null;
-  }
-
-  async #sendOne(settled: readonly Settled[]): Promise<void> {
-    const { logger } = this.#transport.settings;
-    const items = settled.map(({ message, status, error }) => {
-      const { transactionId, partitionId, leaseId, consumerGroup } = message;
-      const _status = status === true ? 'completed' : status === false ? 'failed' : status;
-      const names = { transactionId, partitionId, leaseId, consumerGroup, _status };
-      return error === undefined ? names : { ...names, _error: error };
-    });
-    try {
-      const results = await ack(this.#transport, items, true, {});
-      results.forEach(({ success, error, transactionId }, i) => {
-        if (success) return;
-        logger.warn('an ack was refused; the message is delivered again', { transactionId, error });
-        if (error?.includes(LEASE_OVER)) this.#onLost(items[i]?.partitionId ?? '');
-      });
-    } catch (error) {
-      logger.warn('an ack failed; its messages are delivered again when their lease ends', {
-        messages: items.length,
-        error: String(error),
-      });
-    }
   }
 }
 

@@ -1,7 +1,8 @@
 /** Pops: what they ask for, the messages that they get, and the hints of the broker's autopilot. */
-import { ClientError } from '../base/errors.js';
+import { ClientError, notItsResult } from '../base/errors.js';
 import { payloadTexts } from '../base/payload-texts.js';
 import { path, type Transport, withQuery } from '../transport/transport.js';
+import type { AckResult } from './acks.js';
 import { Message, type MessageRow } from './message.js';
 
 export interface PopTerms {
@@ -42,6 +43,26 @@ interface PopBody {
   readonly texts: readonly (string | undefined)[];
 }
 
+interface AckedPopBody extends PopBody {
+  readonly acks: readonly AckResult[];
+}
+
+/** What a pop is as a call, with acks and without. */
+function popCall(terms: PopTerms, signal: AbortSignal | undefined) {
+  return {
+    path: popPath(terms),
+    // What such a pop took is gone when its answer is lost: that is not to pass in silence.
+    repeat: terms.commitOnDelivery ? ('unapplied' as const) : ('any' as const),
+    ...(terms.wait && { waitMs: terms.waitMs }),
+    affinity: [terms.queue ?? '', terms.partition ?? '', terms.group ?? ''].join('\0'),
+    signal,
+  };
+}
+
+function messagesOf<Data>(transport: Transport, { messages, texts }: PopBody): Message<Data>[] {
+  return messages.map((row, i) => new Message<Data>(transport, row, texts[i] as string));
+}
+
 /**
  * The messages that there are, or that come while the call waits. The signal ends a call that
  * waits; the broker then gives back what the call had claimed.
@@ -53,21 +74,46 @@ export async function pop<Data>(
 ): Promise<PopResult<Data>> {
   const { body } = await transport.call<PopBody>({
     method: 'GET',
-    path: popPath(terms),
-    // What such a pop took is gone when its answer is lost: that is not to pass in silence.
-    repeat: terms.commitOnDelivery ? 'unapplied' : 'any',
-    ...(terms.wait && { waitMs: terms.waitMs }),
-    affinity: [terms.queue ?? '', terms.partition ?? '', terms.group ?? ''].join('\0'),
-    signal,
+    ...popCall(terms, signal),
     read: readPop,
   });
   if (body === null) return { messages: [], autopilot: null };
-  const { autopilot, texts } = body;
-  const messages = body.messages.map(
-    (row, i) => new Message<Data>(transport, row, texts[i] as string),
-  );
+  const { autopilot } = body;
+  const messages = messagesOf<Data>(transport, body);
   const hints = autopilot === undefined ? null : { ...autopilot, waitMillis: terms.waitMs };
   return { messages, autopilot: hints };
+}
+
+export interface AckedPop<Data> {
+  readonly messages: Message<Data>[];
+  readonly acks: readonly AckResult[];
+  /** An earlier try may have been applied: an ack that was refused may be its own work. */
+  readonly isRepeat: boolean;
+}
+
+/**
+ * A pop with a lease that carries acks, `count` of them in `acks` of the JSON `body`. Acks repeated
+ * do nothing more, so it is repeated like any pop with a lease.
+ */
+export async function ackAndPop<Data>(
+  transport: Transport,
+  terms: PopTerms,
+  body: string,
+  count: number,
+  signal: AbortSignal,
+): Promise<AckedPop<Data>> {
+  const answer = await transport.call<AckedPopBody>({
+    method: 'POST',
+    body,
+    ...popCall(terms, signal),
+    read: (text) => readAckedPop(text, count),
+  });
+  if (answer.body === null) throw notItsResult('a pop with acks');
+  return {
+    messages: messagesOf<Data>(transport, answer.body),
+    acks: answer.body.acks,
+    isRepeat: answer.isRepeat,
+  };
 }
 
 export function popPath(terms: PopTerms): string {
@@ -104,4 +150,11 @@ function readPop(text: string): PopBody {
     throw new ClientError('the answer of a pop has no messages');
   }
   return { ...(answer as PopBody), texts };
+}
+
+function readAckedPop(text: string, count: number): AckedPopBody {
+  const body = readPop(text);
+  const { acks } = body as Partial<AckedPopBody>;
+  if (Array.isArray(acks) && acks.length === count) return { ...body, acks };
+  throw new ClientError(`the answer of a pop has no verdicts for its ${count} acks`);
 }

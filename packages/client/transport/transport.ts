@@ -22,6 +22,9 @@ import { type Fate, fateOf, fateOfError, isRepeated, type Repeat } from './repea
 import { Servers } from './servers.js';
 import type { Settings } from './settings.js';
 
+/** Longer than what a probe costs, shorter than an upgrade. */
+const POPS_ALONE_MS = 60_000;
+
 export interface Call<Body> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With its segments encoded (`path`) and its query (`withQuery`). */
@@ -62,6 +65,8 @@ export class Transport {
   readonly platform: Platform;
   readonly #servers: Servers;
   #isClosed = false;
+  /** A server took no acks with a pop. */
+  #popsAloneUntilMs = 0;
 
   constructor(settings: Settings, platform: Platform = platformOf(settings)) {
     this.settings = settings;
@@ -72,6 +77,16 @@ export class Transport {
   /** Calls that are made from now on are refused. */
   close(): void {
     this.#isClosed = true;
+  }
+
+  /** Pops may carry acks, as far as is known of the servers. */
+  get carriesAcks(): boolean {
+    return this.platform.nowMs() >= this.#popsAloneUntilMs;
+  }
+
+  /** A server refused a pop with acks: for a minute none carries any. */
+  popsAlone(): void {
+    this.#popsAloneUntilMs = this.platform.nowMs() + POPS_ALONE_MS;
   }
 
   /** Rejects with a `ClientError`, or with the reason of the call's signal. */
