@@ -12,7 +12,10 @@ function partsOf(given: string | undefined): string[] {
 }
 
 /** Parts with commas between them; the first that `fault` has something to say of refuses all. */
-function list(label: string, fault: (part: string) => string | null): Kind<readonly string[]> {
+export function list(
+  label: string,
+  fault: (part: string) => string | null,
+): Kind<readonly string[]> {
   return {
     label,
     defaultText: '',
@@ -26,7 +29,7 @@ function list(label: string, fault: (part: string) => string | null): Kind<reado
   };
 }
 
-const origins = list('list of origins', (part) =>
+export const origins = list('list of origins', (part) =>
   part === '*' || ORIGIN.test(part)
     ? null
     : `\`${part}\` is not an origin: write scheme and host, and the port where it is not the ` +

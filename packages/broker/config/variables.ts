@@ -7,6 +7,8 @@ import { parseLogFilter } from '../system/logging-filter.js';
 import { directory, host, listenKind, port, serverIdKind } from './addresses.js';
 import { AUTHENTICATION_VARIABLES } from './authentication.js';
 import { DOOR_VARIABLES } from './door.js';
+import { EDGE_VARIABLES } from './edge.js';
+import { GATEWAY_LIMIT_VARIABLES } from './gateway-limits.js';
 import { NAME_VARIABLES } from './names.js';
 import { forceRecoverKind, nodeIdKind, peersKind, replicatorKind, timing } from './peers.js';
 import { SERIES_VARIABLES } from './series.js';
@@ -415,6 +417,9 @@ export const VARIABLES = {
   ),
 
   ...STANDBY_VARIABLES,
+
+  ...GATEWAY_LIMIT_VARIABLES,
+  ...EDGE_VARIABLES,
 
   logFilter: variable(
     'logging',
