@@ -7,7 +7,6 @@ import { TestFront, until } from '../testing/front.fake.js';
 import { requestBytes } from '../testing/raw-client.fake.js';
 import type { CheckedCaller } from './access-level.js';
 import { ROLE_BITS } from './access-level.js';
-import type { BodyBudget } from './body-budget.js';
 
 const REQUESTS = 400;
 const AT_ONCE = 12;
@@ -80,7 +79,7 @@ test('storm', async () => {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, one));
   await until(() => front.server.inFlight() === 0);
-  const { budget } = front.server as unknown as { readonly budget: BodyBudget };
+  const { budget } = front.rim;
   expect([budget.used('growing'), budget.used('drain')]).toEqual([0, 0]);
   expect(front.logged).toEqual([]);
   await front.stop();

@@ -10,7 +10,7 @@ import type { HttpServerOptions } from '../server/server.js';
 import { PUSHED, TestFront, TRANSPORTS, until } from '../testing/front.fake.js';
 import type { Authenticator, CheckedCaller, Unauthenticated } from './access-level.js';
 import { ROLE_BITS, type Role } from './access-level.js';
-import { type BodyBudget, countedBytes } from './body-budget.js';
+import { countedBytes } from './body-budget.js';
 
 const NOBODY: Unauthenticated = {
   kind: 'unauthenticated',
@@ -323,7 +323,7 @@ describe.each(TRANSPORTS)('over %s', (over) => {
 
     test('a body counts once, held or handed over', async () => {
       await start();
-      const { budget } = front.server as unknown as { readonly budget: BodyBudget };
+      const { budget } = front.rim;
       front.service.onSubmit = () => {};
       const body = bodyOf(1000);
       const request = { method: 'POST', body, ...as('later admin') };

@@ -8,7 +8,6 @@ import { PUSHED, TestFront, until } from '../testing/front.fake.js';
 import { type RawClient, requestBytes } from '../testing/raw-client.fake.js';
 import { BodyBudget } from './body-budget.js';
 import { BodyTurns, type LargeBody } from './body-turns.js';
-import type { Rim } from './exchange.js';
 
 const MIB = 1_048_576;
 const PUSH = '/api/v1/push';
@@ -257,7 +256,7 @@ describe('real connections', () => {
 
   /** Number of bodies that come to hold 2 MiB, in each turn of the loop that has some. */
   function watchGrowth(): number[] {
-    const { budget } = front.server as unknown as Rim;
+    const { budget } = front.rim;
     const reserve = budget.reserve.bind(budget);
     const turns: number[] = [];
     let isOver = true;
@@ -289,7 +288,7 @@ describe('real connections', () => {
     return held;
   }
 
-  const waiting = () => (front.server as unknown as Rim).bodies.waiting;
+  const waiting = () => front.rim.bodies.waiting;
 
   test('bodies of 8 MiB grow in turns of their own, and all arrive', async () => {
     front = await TestFront.startPushed();
@@ -326,7 +325,7 @@ describe('real connections', () => {
     client.send(pushOf(10 * MIB));
     await until(() => waiting() === 1);
     await new Promise((resolve) => setTimeout(resolve, 100));
-    const { budget } = front.server as unknown as Rim;
+    const { budget } = front.rim;
     expect(budget.used('growing')).toBeLessThan(12 * MIB);
     front.service.nowMs += 10_000;
     const refused = await client.answer();

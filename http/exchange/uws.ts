@@ -72,6 +72,8 @@ export interface UwsApp {
 
 export interface Uws {
   App(): UwsApp;
+  /** Throws for files that are no certificate or no key, in PEM. */
+  SSLApp(options: { readonly key_file_name: string; readonly cert_file_name: string }): UwsApp;
   us_listen_socket_close(socket: UwsListenSocket): void;
   us_socket_local_port(socket: UwsListenSocket): number;
   /** Without it a second process can listen on the same port and take half of the requests. */

@@ -6,7 +6,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { DEFAULT_TENANT, RESERVED_TENANT } from '@svc/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Authenticator, type Caller, ROLE_BITS } from '../exchange/access-level.js';
-import type { Rim } from '../exchange/exchange.js';
 import type {
   AnswerHead,
   CallClient,
@@ -110,7 +109,7 @@ function askLarge(take: (length: number) => number): Client {
 }
 
 function expectNothingHeld(): void {
-  const { budget, answers } = front.server as unknown as Rim;
+  const { budget, answers } = front.rim;
   expect([budget.used('growing'), budget.used('drain')]).toEqual([0, 0]);
   expect([answers.used('read'), answers.used('pop'), front.server.inFlight()]).toEqual([0, 0, 0]);
 }
@@ -321,7 +320,7 @@ describe('a client that does not take its answer', () => {
     await start();
     const client = askLarge(() => 0);
     await until(() => client.told.includes('head'));
-    const { answers, slow } = front.server as unknown as Rim;
+    const { answers, slow } = front.rim;
     expect(answers.used('read')).toBeGreaterThan(LARGE_BYTES);
     expect(answers.used('read')).toBeLessThan(LARGE_BYTES + 1000);
     expect(slow.size).toBe(0);

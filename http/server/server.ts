@@ -25,28 +25,21 @@ import {
   TENANT_HEADER,
 } from '@svc/wire';
 import {
-  ANSWER_BYTES_IN_FLIGHT_DEFAULT,
-  BODY_BYTES_IN_FLIGHT_DEFAULT,
-  DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
   DRAIN_MS_DEFAULT,
   KV_LIMITS,
   type KvLimits,
   SCANNED_BODY_BYTES_MIN,
-  SWEEP_INTERVAL_MS,
   TIMER_CALL_DEFAULTS,
   type TimerCallLimits,
 } from '../base/limits.js';
 import { answerHealth, healthEndpoint } from '../endpoints/node/status.js';
 import type { Authenticator, Caller, CheckedCaller } from '../exchange/access-level.js';
 import { type AccessLevel, satisfies, UNKNOWN_PATH_LEVEL } from '../exchange/access-level.js';
-import { AnswerBudget } from '../exchange/answer-budget.js';
-import { BodyBudget } from '../exchange/body-budget.js';
 import { readBody } from '../exchange/body-reader.js';
-import { BodyTurns } from '../exchange/body-turns.js';
 import {
   type ConnectionBounds,
-  Connections,
-  TrackedRequest,
+  type Connections,
+  type TrackedRequest,
   UNBOUNDED,
 } from '../exchange/connections.js';
 import { DOOR_DEFAULTS, Door, type DoorOptions } from '../exchange/door.js';
@@ -60,10 +53,9 @@ import {
   RequestFault,
   UNREADY_REFUSAL,
 } from '../exchange/errors.js';
-import { Exchange, type FrontLogger, type Rim } from '../exchange/exchange.js';
+import { Exchange, type FrontLogger } from '../exchange/exchange.js';
 import { HeldBody } from '../exchange/held-body.js';
 import { findLongValues } from '../exchange/long-values.js';
-import { LoopShare } from '../exchange/loop-share.js';
 import {
   type CallClient,
   type CallRequest,
@@ -81,6 +73,7 @@ import {
   readHead,
   tenantOfHeader,
 } from '../exchange/request-head.js';
+import { ListenerRim } from '../exchange/rim.js';
 import {
   formFor,
   isHeld,
@@ -90,7 +83,6 @@ import {
   StaticFiles,
 } from '../exchange/static-files.js';
 import type { BodySource, TransportRequest, TransportResponse } from '../exchange/transport.js';
-import { loadUws, type Uws, type UwsApp, type UwsListenSocket } from '../exchange/uws.js';
 import { Zstd } from '../exchange/zstd.js';
 import { GATE_DEFAULTS, Gate, type GateOptions } from '../gate/gate.js';
 import { JsonError } from '../json/json-error.js';
@@ -98,8 +90,8 @@ import { Scraper } from '../metrics/scrape.js';
 import type { Service } from '../ports/service.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../routing/route.js';
 import { type RouteMatch, Router } from '../routing/router.js';
-import { listenErrorOf } from './listen-error.js';
 import { ROUTES } from './routes.js';
+import { SocketListener } from './socket-listener.js';
 
 export interface HttpServerOptions {
   readonly logger: FrontLogger;
@@ -185,12 +177,9 @@ export interface HttpServer {
 
 /** `first` serves until `serve`. Throws `NativeBuildMissingError` and `StaticFilesError`. */
 export function createServer(options: HttpServerOptions, first: Service | Unready): HttpServer {
-  return new FrontServer(options, first, loadUws());
+  return new FrontServer(options, first);
 }
 
-const ROUTED_METHODS = ['get', 'post', 'put', 'del', 'head', 'options', 'patch'] as const;
-
-const CLOSE_DELAY_MS = 50;
 const NO_BODY = Buffer.alloc(0);
 
 /** A request whose head is there. */
@@ -205,17 +194,11 @@ interface Arrival {
   readonly identity: Identity | null;
 }
 
-class FrontServer implements HttpServer, Rim {
+class FrontServer implements HttpServer {
   readonly meters: Meters;
-  readonly budget: BodyBudget;
-  readonly answers: AnswerBudget;
-  readonly loop = new LoopShare(() => this.monotonicMs());
-  readonly bodies: BodyTurns;
-  readonly logger: FrontLogger;
-  readonly slow: Rim['slow'] = new Set();
-  stopping = false;
-  readonly #uws: Uws;
-  readonly #app: UwsApp;
+  readonly connections: Connections;
+  readonly rim: ListenerRim;
+  readonly #listener: SocketListener;
   readonly #frontParts: Omit<Front, 'service'>;
   readonly #door: Door;
   readonly #gate: Gate;
@@ -226,42 +209,23 @@ class FrontServer implements HttpServer, Rim {
   readonly #files: StaticFiles;
   readonly #authenticator: Authenticator | null;
   readonly #openPaths: OpenPaths;
-  readonly connections: Connections;
-  /**
-   * Request that the first route has announced and that the native layer gives to the second next.
-   */
-  #tracked: TrackedRequest | null = null;
   readonly #tenancyHeader: boolean;
   readonly #bodyBytesMax: number;
   readonly #calls = new Set<MemoryResponse>();
   #isClosed = false;
-  #open = 0;
-  #listenSocket: UwsListenSocket | null = null;
-  #sweeper: NodeJS.Timeout | null = null;
   #stopped: Promise<void> | null = null;
-  /** Set while `stop` waits for the last request. */
-  #onIdle: (() => void) | null = null;
 
-  constructor(options: HttpServerOptions, first: Service | Unready, uws: Uws) {
-    this.#uws = uws;
+  constructor(options: HttpServerOptions, first: Service | Unready) {
+    const nowMs = () => first.monotonicMs();
     this.meters = options.meters ?? newMeters();
-    this.logger = options.logger;
+    this.rim = new ListenerRim({ ...options, nowMs });
     this.#authenticator = options.authenticator ?? null;
     this.#openPaths = new OpenPaths(options.skipPaths ?? []);
     this.#tenancyHeader = options.tenancyHeader ?? false;
     this.#door = new Door(options.door ?? DOOR_DEFAULTS);
     this.#bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_DEFAULT;
-    this.answers = new AnswerBudget(
-      options.answerBytesInFlightMax ?? ANSWER_BYTES_IN_FLIGHT_DEFAULT,
-    );
     this.#files = new StaticFiles(options.dashboardDirectory ?? null);
-    this.budget = new BodyBudget(
-      options.bodyBytesInFlightMax ?? BODY_BYTES_IN_FLIGHT_DEFAULT,
-      options.drainBodyBytesInFlightMax ?? DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
-    );
-    this.bodies = new BodyTurns(this.budget, () => this.monotonicMs());
     const defaultSubscription: Subscription = { mode: options.defaultSubscriptionMode ?? 'all' };
-    const nowMs = () => first.monotonicMs();
     this.#gate = new Gate(options.gate ?? GATE_DEFAULTS, this.meters, nowMs);
     this.#frontParts = {
       meters: this.meters,
@@ -277,39 +241,16 @@ class FrontServer implements HttpServer, Rim {
     this.#unready = first;
     this.#front = null;
     this.serve(isService(first) ? first : null);
-    this.#app = uws.App();
-    this.connections = new Connections(
-      options.connections ?? UNBOUNDED,
-      nowMs,
-      options.onConnectionsFull ?? (() => {}),
+    this.#listener = new SocketListener(
+      {
+        bounds: options.connections ?? UNBOUNDED,
+        nowMs,
+        onFull: options.onConnectionsFull ?? (() => {}),
+        tls: null,
+      },
+      (response, request, tracked) => this.#handle(response, request, tracked, null),
     );
-    this.#routeTo(this.#app);
-  }
-
-  /** Two routes for every request, of which the second is only needed by tracked connections. */
-  #routeTo(app: UwsApp): void {
-    const connections = this.connections;
-    app.filter((response, by) => connections.changed(response, by));
-    for (const method of ROUTED_METHODS) {
-      app[method]('/*', (response, request) => {
-        if (!connections.tracks) {
-          this.#handle(response, request, null, null);
-          return;
-        }
-        this.#tracked = new TrackedRequest(connections, response);
-        request.setYield(true);
-      });
-    }
-    app.any('/*', (response, request) => {
-      const tracked = this.#tracked;
-      this.#tracked = null;
-      if (tracked !== null || !connections.tracks) this.#handle(response, request, tracked, null);
-      else {
-        // A method that nobody uses, and whose connection could not be followed.
-        connections.requested(response);
-        response.close();
-      }
-    });
+    this.connections = this.#listener.connections;
   }
 
   serve(service: Service | null): void {
@@ -318,7 +259,7 @@ class FrontServer implements HttpServer, Rim {
   }
 
   inFlight(): number {
-    return this.#open;
+    return this.rim.open;
   }
 
   call(request: CallRequest, client: CallClient): MemoryCall {
@@ -332,33 +273,15 @@ class FrontServer implements HttpServer, Rim {
     return call;
   }
 
-  opened(): void {
-    this.#open++;
-  }
-
-  settled(): void {
-    this.#open--;
-    if (this.#open === 0) this.#onIdle?.();
-  }
-
-  monotonicMs(): number {
-    return this.#unready.monotonicMs();
-  }
-
   async listen(host: string, port: number): Promise<number> {
-    const exclusive = this.#uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
-    const socket = await new Promise<UwsListenSocket | false>((resolve) => {
-      this.#app.listen(host, port, exclusive, resolve);
-    });
-    if (socket === false) throw await listenErrorOf(host, port);
-    this.#listenSocket = socket;
+    const listensAt = await this.#listener.listen(host, port);
     this.#door.listensAt(host);
-    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS);
-    return this.#uws.us_socket_local_port(socket);
+    this.rim.startSweeping();
+    return listensAt;
   }
 
   retire(): void {
-    this.stopping = true;
+    this.rim.stopping = true;
   }
 
   stop(drainMs = DRAIN_MS_DEFAULT): Promise<void> {
@@ -367,38 +290,13 @@ class FrontServer implements HttpServer, Rim {
   }
 
   async #stop(drainMs: number): Promise<void> {
-    this.stopping = true;
-    if (this.#listenSocket !== null) this.#uws.us_listen_socket_close(this.#listenSocket);
-    this.#listenSocket = null;
-    let isOver = false;
-    const timer = setTimeout(() => {
-      isOver = true;
-      this.#onIdle?.();
-    }, drainMs);
-    do {
-      if (this.#open > 0) {
-        await new Promise<void>((resolve) => {
-          this.#onIdle = resolve;
-        });
-      }
-      this.#onIdle = null;
-      // What was answered last may still be in the native layer's hands, and a request may come on
-      // a connection that was silent until now.
-      await new Promise((resolve) => setTimeout(resolve, CLOSE_DELAY_MS));
-    } while (this.#open > 0 && !isOver);
-    clearTimeout(timer);
-    if (this.#sweeper !== null) clearInterval(this.#sweeper);
+    this.#listener.stopListening();
+    await this.rim.drained(drainMs);
+    this.rim.stopSweeping();
     this.#frontParts.timers.zstd.stop();
     this.#isClosed = true;
-    this.#app.close();
+    this.#listener.close();
     for (const call of this.#calls) call.close();
-  }
-
-  #sweep(): void {
-    const nowMs = this.monotonicMs();
-    for (const slow of this.slow) slow.sweep(nowMs);
-    this.bodies.look();
-    this.answers.sweep(nowMs);
   }
 
   /** Reads all it needs of `request` before it returns: the object is only lent. */
@@ -410,7 +308,7 @@ class FrontServer implements HttpServer, Rim {
   ): void {
     const method = request.getCaseSensitiveMethod();
     const path = request.getUrl();
-    const exchange = new Exchange(response, this, method === 'HEAD', tracked);
+    const exchange = new Exchange(response, this.rim, method === 'HEAD', tracked);
     try {
       const match = this.#router.match(method, path);
       const head = readHead(request);
@@ -492,7 +390,7 @@ class FrontServer implements HttpServer, Rim {
     const tenant = this.#tenantOf(arrival, route);
     if (tenant === null) return;
     if (route.largeAnswer !== null) {
-      if (!route.reserves && !this.answers.admits(route.largeAnswer)) {
+      if (!route.reserves && !this.rim.answers.admits(route.largeAnswer)) {
         exchange.refuse(ANSWERS_OVERLOADED_REFUSAL);
         return;
       }
@@ -505,7 +403,7 @@ class FrontServer implements HttpServer, Rim {
       route.handle(front, { exchange, tenant, subject, roles, params, query, page, body: NO_BODY });
       return;
     }
-    readBody(source, exchange, this, head.bodyLength, route.body, this.#bodyBytesMax, (body) =>
+    readBody(source, exchange, this.rim, head.bodyLength, route.body, this.#bodyBytesMax, (body) =>
       this.#handleWithBody(match, { exchange, tenant, subject, roles, params, query, page, body }),
     );
   }

@@ -57,7 +57,12 @@ export class TestFront {
 
   /** Bytes that answers of this share have reserved. */
   reserved(share: AnswerShare): number {
-    return (this.server as unknown as Rim).answers.used(share);
+    return this.rim.answers.used(share);
+  }
+
+  /** What its exchanges share. */
+  get rim(): Rim {
+    return (this.server as unknown as { readonly rim: Rim }).rim;
   }
 
   client(): RawClient;

@@ -1,0 +1,106 @@
+/**
+ * A port of the native layer: its connections within their bounds, and each request of theirs to
+ * one handler. The front has one, and the gateway has another with a handler of its own.
+ */
+import { type ConnectionBounds, Connections, TrackedRequest } from '../exchange/connections.js';
+import type { TransportRequest, TransportResponse } from '../exchange/transport.js';
+import { loadUws, type Uws, type UwsApp, type UwsListenSocket } from '../exchange/uws.js';
+import { listenErrorOf } from './listen-error.js';
+
+export interface ListenerOptions {
+  readonly bounds: ConnectionBounds;
+  readonly nowMs: () => number;
+  /** Called when a connection was refused because of the bounds. */
+  readonly onFull: () => void;
+  /** Files in PEM; null: plain HTTP. */
+  readonly tls: TlsFiles | null;
+}
+
+export interface TlsFiles {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/**
+ * Reads all it needs of `request` before it returns: the object is only lent. `tracked` goes into
+ * the exchange of the request; null: connections are not followed.
+ */
+export type OnRequest = (
+  response: TransportResponse,
+  request: TransportRequest,
+  tracked: TrackedRequest | null,
+) => void;
+
+const ROUTED_METHODS = ['get', 'post', 'put', 'del', 'head', 'options', 'patch'] as const;
+
+export class SocketListener {
+  readonly connections: Connections;
+  readonly #uws: Uws = loadUws();
+  readonly #app: UwsApp;
+  readonly #onRequest: OnRequest;
+  #socket: UwsListenSocket | null = null;
+  /**
+   * Request that the first route has announced and that the native layer gives to the second next.
+   */
+  #tracked: TrackedRequest | null = null;
+
+  /** Throws `NativeBuildMissingError`, and for files that are no certificate or no key. */
+  constructor({ bounds, nowMs, onFull, tls }: ListenerOptions, onRequest: OnRequest) {
+    this.#onRequest = onRequest;
+    this.connections = new Connections(bounds, nowMs, onFull);
+    this.#app =
+      tls === null
+        ? this.#uws.App()
+        : this.#uws.SSLApp({ key_file_name: tls.key, cert_file_name: tls.certificate });
+    this.#routeTo(this.#app);
+  }
+
+  /** Two routes for every request, of which the second is only needed by tracked connections. */
+  #routeTo(app: UwsApp): void {
+    const { connections } = this;
+    const onRequest = this.#onRequest;
+    app.filter((response, by) => connections.changed(response, by));
+    for (const method of ROUTED_METHODS) {
+      app[method]('/*', (response, request) => {
+        if (!connections.tracks) {
+          onRequest(response, request, null);
+          return;
+        }
+        this.#tracked = new TrackedRequest(connections, response);
+        request.setYield(true);
+      });
+    }
+    app.any('/*', (response, request) => {
+      const tracked = this.#tracked;
+      this.#tracked = null;
+      if (tracked !== null || !connections.tracks) onRequest(response, request, tracked);
+      else {
+        // A method that nobody uses, and whose connection could not be followed.
+        connections.requested(response);
+        response.close();
+      }
+    });
+  }
+
+  /** Resolves with the port, which the system chooses for 0; rejects with `ListenError`. */
+  async listen(host: string, port: number): Promise<number> {
+    const exclusive = this.#uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
+    const socket = await new Promise<UwsListenSocket | false>((resolve) => {
+      this.#app.listen(host, port, exclusive, resolve);
+    });
+    if (socket === false) throw await listenErrorOf(host, port);
+    this.#socket = socket;
+    return this.#uws.us_socket_local_port(socket);
+  }
+
+  /** Takes no new connections. */
+  stopListening(): void {
+    if (this.#socket !== null) this.#uws.us_listen_socket_close(this.#socket);
+    this.#socket = null;
+  }
+
+  /** Closes every connection, running abort handlers. */
+  close(): void {
+    this.#app.close();
+  }
+}
