@@ -16,9 +16,17 @@ export type {
 export { ROLE_BITS, type Role, type RoleSet } from './exchange/access-level.js';
 export type { AnswerRoom } from './exchange/answer-budget.js';
 export { AnswerText, type TextRoom } from './exchange/answer-text.js';
-export type { ConnectionBounds } from './exchange/connections.js';
+export { readBody } from './exchange/body-reader.js';
+export {
+  type ConnectionBounds,
+  peerOf,
+  type TrackedRequest,
+  UNBOUNDED,
+} from './exchange/connections.js';
 export { type DoorOptions, isLoopback } from './exchange/door.js';
-export type { FrontLogger } from './exchange/exchange.js';
+export type { Status } from './exchange/errors.js';
+export { Exchange, type FrontLogger, type Rim } from './exchange/exchange.js';
+export { HeldBody } from './exchange/held-body.js';
 export * from './exchange/list-text.js';
 export type {
   AnswerHead,
@@ -27,7 +35,15 @@ export type {
   Identity,
   MemoryCall,
 } from './exchange/memory-call.js';
+export { type Head, readHead } from './exchange/request-head.js';
+export { ListenerRim } from './exchange/rim.js';
 export { StaticFilesError } from './exchange/static-files.js';
+export {
+  type BodySource,
+  bytesOfChunk,
+  type TransportRequest,
+  type TransportResponse,
+} from './exchange/transport.js';
 export { NativeBuildMissingError } from './exchange/uws.js';
 export type { GateOptions } from './gate/gate.js';
 export { JsonError } from './json/json-error.js';
@@ -63,3 +79,4 @@ export {
   type HttpServerOptions,
   type Unready,
 } from './server/server.js';
+export { SocketListener, type TlsFiles } from './server/socket-listener.js';

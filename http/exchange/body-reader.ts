@@ -53,12 +53,13 @@ export function readBody(
   share: BodyShare,
   bytesMax: number,
   done: (body: Buffer) => void,
+  tooLarge: string = tooLargeText(bytesMax),
 ): void {
   if (announced > bytesMax) {
-    exchange.json('413 Payload Too Large', tooLargeText(bytesMax));
+    exchange.json('413 Payload Too Large', tooLarge);
     return;
   }
-  const reader = new BodyReader(exchange, rim, announced, share, bytesMax, done);
+  const reader = new BodyReader(exchange, rim, announced, share, bytesMax, done, tooLarge);
   source.onData((chunk, isLast) => reader.take(chunk, isLast));
   if (announced >= TURN_BODY_BYTES_MIN) reader.waitForTurn();
 }
@@ -71,6 +72,8 @@ class BodyReader implements Slow, LargeBody {
   readonly #share: BodyShare;
   readonly #bytesMax: number;
   readonly #done: (body: Buffer) => void;
+  /** The answer to a body above the limit. */
+  readonly #tooLarge: string;
   #body: Buffer = EMPTY;
   #length = 0;
   /** Bytes that the budget counts for this body. */
@@ -93,6 +96,7 @@ class BodyReader implements Slow, LargeBody {
     share: BodyShare,
     bytesMax: number,
     done: (body: Buffer) => void,
+    tooLarge: string,
   ) {
     this.#exchange = exchange;
     this.#rim = rim;
@@ -100,6 +104,7 @@ class BodyReader implements Slow, LargeBody {
     this.#share = share;
     this.#bytesMax = bytesMax;
     this.#done = done;
+    this.#tooLarge = tooLarge;
   }
 
   take(chunk: ArrayBuffer | Uint8Array, isLast: boolean): void {
@@ -213,7 +218,7 @@ class BodyReader implements Slow, LargeBody {
   #reserve(length: number, bytes: number): boolean {
     if (length > this.#bytesMax) {
       this.#drop();
-      this.#exchange.json('413 Payload Too Large', tooLargeText(this.#bytesMax));
+      this.#exchange.json('413 Payload Too Large', this.#tooLarge);
       return false;
     }
     const more = bytes - this.#reserved;

@@ -289,6 +289,11 @@ function addressOf(response: TransportResponse): string {
   return digits.startsWith(IPV4_MAPPED) ? digits.slice(IPV4_MAPPED.length) : digits;
 }
 
+/** The other end's address in the notation of Node; "" when the system does not tell it. */
+export function peerOf(response: TransportResponse): string {
+  return textOf(addressOf(response));
+}
+
 /** The address in the notation of Node. */
 function textOf(digits: string): string {
   const bytes = Buffer.from(digits, 'hex');

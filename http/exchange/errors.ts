@@ -1,7 +1,7 @@
 /**
- * Every status that the front answers, and the one table that turns a refusal's reason into one
- * (message-plane 1.4). A refusal is rendered as `{"error","code"}`; the texts of refusals come with
- * them, the texts of the front's own refusals stand here.
+ * Every status that the front, or a gateway before it, answers, and the one table that turns a
+ * refusal's reason into one (message-plane 1.4). A refusal is rendered as `{"error","code"}`; the
+ * texts of refusals come with them, the texts of the front's own refusals stand here.
  */
 import type { Refusal, RefusalReason } from '@svc/engine';
 import type { MembershipErrorCode } from '@svc/wire';
@@ -17,10 +17,14 @@ export type Status =
   | '408 Request Timeout'
   | '409 Conflict'
   | '413 Payload Too Large'
+  | '414 URI Too Long'
   | '415 Unsupported Media Type'
+  | '421 Misdirected Request'
   | '429 Too Many Requests'
+  | '431 Request Header Fields Too Large'
   | '500 Internal Server Error'
   | '501 Not Implemented'
+  | '502 Bad Gateway'
   | '503 Service Unavailable'
   | '504 Gateway Timeout'
   | '507 Insufficient Storage';

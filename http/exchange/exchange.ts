@@ -417,6 +417,13 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.#settle('answered');
   }
 
+  /** Another hand answers: `write` speaks to the response, and returns whether that was all. */
+  answerBy(write: () => boolean): void {
+    if (this.#state !== 'open') return;
+    this.#beforeAnswer();
+    if (write()) this.#settle('answered');
+  }
+
   get answerBytes(): number {
     return this.#answer === null ? 0 : this.#answer.length;
   }

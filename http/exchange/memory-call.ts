@@ -259,6 +259,10 @@ export class MemoryResponse implements TransportResponse, MemoryCall {
     return [true, true];
   }
 
+  getWriteOffset(): number {
+    return this.#takenBytes;
+  }
+
   onWritable(handler: (offset: number) => boolean): this {
     this.#onWritable = handler;
     return this;

@@ -39,6 +39,8 @@ export interface TransportResponse extends BodySource {
   endWithoutBody(): TransportResponse;
   /** [all of it was taken or queued, the response is complete] */
   tryEnd(bodyOrRest: Uint8Array, totalSize: number): [boolean, boolean];
+  /** Bytes of the body that were taken so far. */
+  getWriteOffset(): number;
   onWritable(handler: (offset: number) => boolean): TransportResponse;
   onAborted(handler: () => void): TransportResponse;
   onData(handler: OnBodyData): TransportResponse;

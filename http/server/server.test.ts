@@ -88,7 +88,11 @@ describe.each(TRANSPORTS)('over %s', (over) => {
         method: 'POST',
         body: `{"items":[{"queue":"q","payload":"${'x'.repeat(4_000_000)}"}]}`,
       });
-      await until(() => front.server.inFlight() > 0);
+      let isOver = false;
+      void answer.then(() => {
+        isOver = true;
+      });
+      await until(() => front.server.inFlight() > 0 || isOver);
       front.server.serve(null);
       expect([201, 503]).toContain((await answer).status);
     });

@@ -264,8 +264,13 @@ class FrontServer implements HttpServer {
 
   call(request: CallRequest, client: CallClient): MemoryCall {
     const call = new MemoryResponse(client, request.peer, this.#calls);
-    if (this.#isClosed) call.close();
-    else if (this.connections.isBeyond(this.#calls.size)) this.connections.refuse(call);
+    if (this.#isClosed) {
+      call.close();
+      return call;
+    }
+    // It may be that nobody ever listens.
+    this.rim.startSweeping();
+    if (this.connections.isBeyond(this.#calls.size)) this.connections.refuse(call);
     else {
       this.#handle(call, new MemoryRequest(request), null, request.identity);
       call.bringBody(request.body);

@@ -1,2 +1,4 @@
-/** Reads the text that Prometheus reads. For tests alone. */
+/** Doubles and clients for tests of other workspaces. For tests alone. */
 export { type ReadFamily, readExposition } from './exposition-reader.fake.js';
+export { PUSHED, TestFront, until } from './front.fake.js';
+export { RawClient, type RawRequest, requestBytes } from './raw-client.fake.js';

@@ -29,6 +29,7 @@ export * from './limits/admission.js';
 export * from './limits/cluster-limits.js';
 export * from './limits/limits.js';
 export * from './limits/push-blocks.js';
+export * from './listener/listener.js';
 export * from './metering/samples.js';
 export * from './passage/passage.js';
 export { injectedHeaders, isRelayed } from './pipeline/relayed-head.js';

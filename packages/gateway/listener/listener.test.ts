@@ -1,0 +1,264 @@
+// Goal: what comes to the gateway's port reaches the front in memory as the pipeline let it
+// through, and its answer the client, to the byte; what is refused costs the front nothing; and
+// whoever goes, or does not take an answer, leaves nothing behind. Method: real sockets to a
+// listener whose pipeline answers as the test says, in front of a front with a fake service.
+import { ROUTES, Router, UNBOUNDED } from '@svc/http';
+import {
+  PUSHED,
+  RawClient,
+  type RawRequest,
+  requestBytes,
+  TestFront,
+  until,
+} from '@svc/http/testing';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FakeClock } from '../base/clock.fake.js';
+import { REFUSALS } from '../base/refusal.js';
+import { AddressRates } from '../edge/address-rates.js';
+import { ClientAddresses } from '../edge/client-address.js';
+import { Networks } from '../edge/networks.js';
+import { Origins } from '../edge/origins.js';
+import { SecurityHeaders } from '../edge/security-headers.js';
+import type { Admitted, IncomingRequest, Passage } from '../passage/passage.js';
+import { Targets } from '../pipeline/targets.js';
+import { GatewayListener } from './listener.js';
+
+type Admission = ReturnType<Passage['admit']>;
+
+const PUSH = '/api/v1/push';
+const BODY = '{"items":[{"queue":"q","payload":1}]}';
+const TENANT = '3d1c0000-0000-4000-8000-000000000000';
+const TIMEOUT_MS = 5_000;
+
+let front: TestFront;
+let listener: GatewayListener;
+let clock: FakeClock;
+let client: RawClient;
+let port = 0;
+let admit: (incoming: IncomingRequest) => Admission;
+/** What the pipeline was told of each answer. */
+let finished: Parameters<Admitted['finish']>[0][] = [];
+
+function admitted(given: Partial<Admitted> = {}): Admitted {
+  const cluster = { id: 'c', brokerTenant: TENANT } as Admitted['passed']['cluster'];
+  return {
+    kind: 'admitted',
+    passed: { cluster } as Admitted['passed'],
+    body: null,
+    countsAnswer: false,
+    timeoutMs: TIMEOUT_MS,
+    finish: (answered) => void finished.push(answered),
+    ...given,
+  };
+}
+
+beforeEach(async () => {
+  front = await TestFront.startPushed();
+  front.service.onSubmit = (_, reply) => reply.send(PUSHED);
+  clock = new FakeClock();
+  finished = [];
+  admit = () => admitted();
+  listener = new GatewayListener(
+    {
+      upstream: front.server,
+      passage: { admit: (incoming) => admit(incoming) },
+      targets: new Targets(ROUTES, new Router(ROUTES)),
+      addresses: new ClientAddresses(new Networks([]), 64),
+      rates: new AddressRates({ data: null, web: null, trackedMax: 10 }),
+      origins: new Origins({
+        corsOrigins: ['https://tools.example'],
+        corsHeaders: 'authorization',
+        publicOrigins: [],
+      }),
+      security: new SecurityHeaders('auto', 60),
+      clock,
+      logger: { error: (text, error) => expect(error, text).toBeNull() },
+      about: { health: { status: 'ok' }, jwks: { keys: [] } },
+    },
+    {
+      head: { headersMax: 20, bytesMax: 9_000, valueBytesMax: 4_000, uriBytesMax: 2_000 },
+      addressHeader: 'x-forwarded-for',
+      cookieNames: ['svc_session'],
+      hasTenants: true,
+      connections: UNBOUNDED,
+      onConnectionsFull: () => {},
+      tls: null,
+    },
+  );
+  port = await listener.listen('127.0.0.1', 0);
+  client = new RawClient(port);
+});
+
+afterEach(async () => {
+  client.destroy();
+  await listener.stop(0);
+  await front.stop();
+});
+
+async function codeOf(path: string, request: RawRequest = {}): Promise<string> {
+  const { status, body } = await client.request(path, request);
+  return `${status} ${JSON.parse(body).code}`;
+}
+
+describe('a request that is let through', () => {
+  test('is that of the cluster whatever its headers say, and its answer the same', async () => {
+    const headers = { 'x-svc-tenant': 'nonsense', Authorization: 'Bearer k' };
+    const direct = await front.client().request(PUSH, { body: BODY });
+    const relayed = await client.request(PUSH, { body: BODY, headers });
+    expect([relayed.status, relayed.body]).toEqual([201, direct.body]);
+    for (const [name, value] of direct.headers) expect(relayed.headers.get(name)).toBe(value);
+    expect(relayed.headers.get('x-frame-options')).toBe('DENY');
+    expect(front.service.submitted.at(-1)).toMatchObject({ tenant: TENANT, producerSub: null });
+    expect(finished).toEqual([
+      { status: 201, bytesIn: 0, bytesOut: direct.body.length, body: null },
+    ]);
+  });
+
+  test('brings its body in chunks, however large, also to a slow pipeline', async () => {
+    const body = BODY.replace('1}', `"${'x'.repeat(4_000_000)}"}`);
+    for (const isLate of [false, true]) {
+      admit = () =>
+        isLate ? new Promise((resolve) => setImmediate(resolve, admitted())) : admitted();
+      expect((await client.request(PUSH, { body })).status).toBe(201);
+      const command = front.service.submitted.at(-1);
+      if (command?.kind !== 'push') throw new Error('a push was expected');
+      expect(Buffer.from(body).equals(command.body)).toBe(true);
+    }
+  });
+
+  test('may be read by the pipeline, and counted by its answer', async () => {
+    admit = async (incoming) => {
+      const body = await incoming.readBody(1_000);
+      return admitted({ body, countsAnswer: true });
+    };
+    const { status, body } = await client.request(PUSH, { body: BODY });
+    expect(status).toBe(201);
+    const [answered] = finished;
+    expect(Buffer.from(answered?.body ?? []).toString()).toBe(body);
+    expect(answered).toMatchObject({ status: 201, bytesIn: BODY.length, bytesOut: body.length });
+    expect(await client.request(PUSH, { body: BODY.padEnd(1_001) })).toMatchObject({
+      status: 413,
+      body: '{"error":"request body exceeds cap","code":"payload_too_large"}',
+    });
+  });
+
+  test.each([
+    ['HEAD', '/api/v1/resources/queues/q'],
+    ['GET', '/api/v1/pop/queue/q'],
+    ['GET', '/openapi.json'],
+  ])('%s %s', async (method, path) => {
+    const direct = await front.client().request(path, { method });
+    const relayed = await client.request(path, { method });
+    expect([relayed.status, relayed.body]).toEqual([direct.status, direct.body]);
+    expect(relayed.headers.get('content-length')).toBe(direct.headers.get('content-length'));
+    expect((await client.request('/healthz')).status).toBe(200);
+  });
+});
+
+describe('a client', () => {
+  const LARGE_BYTES = 16 * 1_048_576;
+  const FETCH = '{"entries":[{"queue":"q","offset":0}]}';
+
+  function answerLarge(): void {
+    front.service.onFetch = (_, reply) => {
+      expect(reply.room?.reserve(2 * LARGE_BYTES)).toBe(true);
+      const batch = {
+        bytes: Buffer.from(`"${'x'.repeat(LARGE_BYTES)}"`),
+        payloadStart: [0],
+        payloadEnd: [LARGE_BYTES + 2],
+        stampUs: 0,
+        baseOffset: 0,
+        first: 0,
+        last: 0,
+        transactionIds: [null],
+        producerSubs: null,
+        traceIds: null,
+      };
+      const about = { partitionNumber: 1, highWatermark: 1, logStartOffset: 0, error: null };
+      reply.send({ kind: 'fetched', entries: [{ ...about, batches: [batch] }] });
+    };
+  }
+
+  test('gets a large answer as it takes it', async () => {
+    answerLarge();
+    client.pauseReading();
+    client.send(requestBytes('/api/v1/fetch', { body: FETCH }));
+    await until(() => front.reserved('read') > LARGE_BYTES);
+    client.resumeReading();
+    const { body } = await client.answer();
+    expect(JSON.parse(body).entries[0].records[0].payload.length).toBe(LARGE_BYTES);
+    await until(() => front.reserved('read') === 0 && listener.inFlight() === 0);
+  });
+
+  test('that does not take it is cut off by the front', async () => {
+    answerLarge();
+    client.pauseReading();
+    client.send(requestBytes('/api/v1/fetch', { body: FETCH }));
+    await until(() => front.reserved('read') > LARGE_BYTES);
+    front.service.nowMs += 120_000;
+    await until(() => front.reserved('read') === 0 && listener.inFlight() === 0);
+    client.resumeReading();
+    await client.closed();
+  });
+
+  test('that goes takes its request along', async () => {
+    front.service.onPop = () => {};
+    client.send(requestBytes('/api/v1/pop/queue/q?wait=true'));
+    await until(() => front.server.inFlight() === 1);
+    client.destroy();
+    await until(() => front.server.inFlight() === 0 && listener.inFlight() === 0);
+    expect(finished).toEqual([null]);
+  });
+
+  test('that waits for too long is answered 504', async () => {
+    front.service.onPop = () => {};
+    const answer = client.request('/api/v1/pop/queue/q?wait=true');
+    await until(() => front.server.inFlight() === 1);
+    clock.advance(TIMEOUT_MS);
+    expect(JSON.parse((await answer).body).code).toBe('upstream_timeout');
+    expect([front.server.inFlight(), finished]).toEqual([0, [null]]);
+  });
+});
+
+describe('what is refused', () => {
+  test('by the pipeline, without a look at the body', async () => {
+    admit = () => ({ kind: 'refused', refusal: REFUSALS.noCredential });
+    const { status, headers, body } = await client.request(PUSH, { body: BODY });
+    expect([status, body]).toEqual([
+      401,
+      '{"error":"missing bearer credential","code":"unauthorized"}',
+    ]);
+    expect(headers.get('x-frame-options')).toBe('DENY');
+    expect(front.service.submitted).toEqual([]);
+  });
+
+  test('by the edge', async () => {
+    admit = () => {
+      throw new Error('the pipeline was asked');
+    };
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`a${i}`, 'b']));
+    const long = { a: 'x'.repeat(4_100) };
+    expect(await codeOf(PUSH, { body: BODY, headers: many })).toBe('431 request_headers_too_large');
+    expect(await codeOf(PUSH, { body: BODY, headers: long })).toBe('431 request_headers_too_large');
+    expect(await codeOf(`/${'x'.repeat(2_000)}`)).toBe('414 request_headers_too_large');
+    const foreign = { Origin: 'https://evil.example', Cookie: 'svc_session=x' };
+    expect(await codeOf(PUSH, { body: BODY, headers: foreign })).toBe('403 csrf_rejected');
+  });
+
+  test('paths of its own that there are not', async () => {
+    expect(await codeOf('/api/cp/tenants')).toBe('404 route_blocked');
+    const { body } = await client.request('/.well-known/jwks.json');
+    expect(body).toBe('{"keys":[]}');
+  });
+});
+
+test('a preflight of an allowed origin is answered, of another refused', async () => {
+  const ask = (origin: string) =>
+    client.request(PUSH, {
+      method: 'OPTIONS',
+      headers: { Origin: origin, 'Access-Control-Request-Method': 'POST' },
+    });
+  const { status, headers } = await ask('https://tools.example');
+  expect([status, headers.get('access-control-allow-headers')]).toEqual([204, 'authorization']);
+  expect((await ask('https://evil.example')).status).toBe(403);
+});

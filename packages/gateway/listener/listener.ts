@@ -1,0 +1,353 @@
+/**
+ * The gateway's port: each request from its head to the pipeline, and on to the broker's front in
+ * memory.
+ *
+ *     head -> edge -> own path? -> which route? -> pipeline -> relay
+ *      \-> 4xx  \-> 403, 414, 429, 431  \-> 404    \-> refused   \-> 502, 504
+ *
+ * Connections, heads, bodies, budgets and paces are those of the front (`@svc/http`), with numbers
+ * of this listener's own: what is bounded before authentication there is bounded so here. A body is
+ * read when the pipeline asks for it, and not before the caller is known; one that nobody here has
+ * to look at goes by in chunks.
+ *
+ * Who calls the broker is known here: the caller that the front sees is the gateway itself, which
+ * may do everything, for the tenant of the cluster. What the caller may do was decided by the class
+ * of the route.
+ */
+import {
+  type BodySource,
+  type Caller,
+  type ConnectionBounds,
+  Exchange,
+  type FrontLogger,
+  HeldBody,
+  type Identity,
+  ListenerRim,
+  peerOf,
+  ROLE_BITS,
+  readBody,
+  readHead,
+  SocketListener,
+  type TlsFiles,
+  type TrackedRequest,
+  type TransportRequest,
+  type TransportResponse,
+} from '@svc/http';
+import { DEFAULT_TENANT } from '@svc/wire';
+import type { Clock } from '../base/clock.js';
+import type { ClusterView } from '../base/cluster-view.js';
+import { REFUSALS, type Refusal } from '../base/refusal.js';
+import type { AddressRates } from '../edge/address-rates.js';
+import type { Client, ClientAddresses } from '../edge/client-address.js';
+import { HeadBounds, type HeadLimits } from '../edge/head-bounds.js';
+import type { HeaderList, Origins } from '../edge/origins.js';
+import { isSecure, type SecurityHeaders } from '../edge/security-headers.js';
+import type { Admitted, IncomingRequest, Passage } from '../passage/passage.js';
+import { isRelayed } from '../pipeline/relayed-head.js';
+import type { RouteTarget, Targets } from '../pipeline/targets.js';
+import { refusalText, refuse } from './answers.js';
+import { Relay, type Upstream } from './relay.js';
+
+export interface ListenerParts {
+  readonly upstream: Upstream;
+  readonly passage: Pick<Passage, 'admit'>;
+  readonly targets: Pick<Targets, 'of'>;
+  readonly addresses: Pick<ClientAddresses, 'of'>;
+  readonly rates: Pick<AddressRates, 'take'>;
+  readonly origins: Origins;
+  readonly security: Pick<SecurityHeaders, 'for'>;
+  readonly clock: Clock;
+  readonly logger: FrontLogger;
+  /** For `/healthz` and `/.well-known/jwks.json`. */
+  readonly about: { readonly health: object; readonly jwks: object };
+}
+
+export interface ListenerConfig {
+  readonly head: HeadLimits;
+  /** `SVC_EDGE_REAL_IP_HEADER`, in small letters. */
+  readonly addressHeader: string;
+  /** Session cookies; a request that has one is held to the rules against other pages. */
+  readonly cookieNames: readonly string[];
+  /** `SVC_PROXY_TENANT_HEADER`: clusters have tenants of their own. */
+  readonly hasTenants: boolean;
+  readonly connections: ConnectionBounds;
+  readonly onConnectionsFull: () => void;
+  readonly tls: TlsFiles | null;
+}
+
+type ReadHead = ReturnType<typeof readHead>;
+
+/** A request whose head is there. */
+interface Arrival {
+  readonly exchange: Exchange;
+  readonly response: TransportResponse;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string | undefined;
+  readonly head: ReadHead;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly client: Client;
+  /** Of every answer. */
+  readonly answerHeaders: HeaderList;
+}
+
+/** Paths that a page or a person asks for have a rate of their own (gateway 3). */
+const API = /^\/(api\/v1|streams)\//;
+
+export class GatewayListener {
+  readonly #parts: ListenerParts;
+  readonly #config: ListenerConfig;
+  readonly #rim: ListenerRim;
+  readonly #sockets: SocketListener;
+  readonly #bounds: HeadBounds;
+
+  /** Throws for TLS files that are none. */
+  constructor(parts: ListenerParts, config: ListenerConfig) {
+    this.#parts = parts;
+    this.#config = config;
+    const nowMs = () => parts.clock.nowMs();
+    this.#rim = new ListenerRim({ logger: parts.logger, nowMs });
+    this.#bounds = new HeadBounds(config.head);
+    const { connections, onConnectionsFull, tls } = config;
+    this.#sockets = new SocketListener(
+      { bounds: connections, nowMs, onFull: onConnectionsFull, tls },
+      (response, request, tracked) => this.#handle(response, request, tracked),
+    );
+  }
+
+  /** Resolves with the port; rejects with `ListenError`. */
+  async listen(host: string, port: number): Promise<number> {
+    const listensAt = await this.#sockets.listen(host, port);
+    this.#rim.startSweeping();
+    return listensAt;
+  }
+
+  inFlight(): number {
+    return this.#rim.open;
+  }
+
+  /** Closes each connection with its next answer. */
+  retire(): void {
+    this.#rim.stopping = true;
+  }
+
+  /** Takes no new connections, and closes what is left after `drainMs`. */
+  async stop(drainMs: number): Promise<void> {
+    this.#sockets.stopListening();
+    await this.#rim.drained(drainMs);
+    this.#rim.stopSweeping();
+    this.#sockets.close();
+  }
+
+  #handle(
+    response: TransportResponse,
+    request: TransportRequest,
+    tracked: TrackedRequest | null,
+  ): void {
+    const method = request.getCaseSensitiveMethod();
+    const exchange = new Exchange(response, this.#rim, method === 'HEAD', tracked);
+    try {
+      const arrival = this.#arrival(exchange, response, method, request);
+      exchange.addHeaders(arrival.answerHeaders);
+      if (!arrival.head.passes(exchange)) return;
+      const refusal = this.#bounds.fault() ?? this.#edge(arrival);
+      if (refusal !== null) refuse(exchange, refusal);
+      else if (!this.#isPreflight(arrival)) this.#route(arrival);
+    } catch (error) {
+      exchange.failed('a request failed', error);
+    }
+  }
+
+  #arrival(
+    exchange: Exchange,
+    response: TransportResponse,
+    method: string,
+    request: TransportRequest,
+  ): Arrival {
+    const { addresses, security, origins } = this.#parts;
+    const { addressHeader, tls } = this.#config;
+    const [path, query] = [request.getUrl(), request.getQuery()];
+    const head = readHead(request);
+    const headers: (readonly [string, string])[] = [];
+    const forwarded: string[] = [];
+    let proto = '';
+    this.#bounds.begin(path.length + (query === undefined ? 0 : query.length + 1));
+    request.forEach((name, value) => {
+      this.#bounds.take(name, value);
+      headers.push([name, value]);
+      if (name === addressHeader) forwarded.push(value);
+      else if (name === 'x-forwarded-proto') proto = value;
+    });
+    const client = addresses.of(peerOf(response), forwarded.join());
+    const answerHeaders = [
+      ...security.for(isSecure(tls !== null, client.isPeerTrusted, proto)).filter(isNotWritten),
+      ...origins.headersFor(head.getHeader('origin')),
+    ];
+    return { exchange, response, method, path, query, head, headers, client, answerHeaders };
+  }
+
+  #edge({ client, method, path, head, headers }: Arrival): Refusal | null {
+    const { rates, origins, clock } = this.#parts;
+    const isApi = API.test(path);
+    const crowded = rates.take(isApi ? 'data' : 'web', client.key, clock.nowMs());
+    if (crowded !== null) return crowded;
+    const claims = {
+      method,
+      host: head.getHeader('host'),
+      origin: head.getHeader('origin'),
+      referer: headerOf(headers, 'referer') ?? '',
+      site: head.getHeader('sec-fetch-site'),
+    };
+    const cookie = headerOf(headers, 'cookie') ?? '';
+    const { cookieNames } = this.#config;
+    const hasCookie = isApi
+      ? cookieNames.some((name) => cookie.includes(`${name}=`))
+      : cookie !== '';
+    return origins.fault(claims, hasCookie, isApi);
+  }
+
+  /** True: it was one, and is answered. */
+  #isPreflight({ exchange, method, head }: Arrival): boolean {
+    const origin = head.getHeader('origin');
+    const asked = head.getHeader('access-control-request-method');
+    if (method !== 'OPTIONS' || origin === '' || asked === '') return false;
+    const answer = this.#parts.origins.preflight(origin);
+    if (answer.status === 403) refuse(exchange, answer.refusal);
+    else {
+      exchange.addHeaders(answer.headers.filter(([name]) => PREFLIGHT_ONLY.has(name)));
+      exchange.noContent();
+    }
+    return true;
+  }
+
+  #route(arrival: Arrival): void {
+    const { exchange, method, path } = arrival;
+    const target = this.#parts.targets.of(method, path);
+    switch (target.kind) {
+      case 'own':
+        this.#own(arrival);
+        break;
+      case 'page':
+        this.#relay(arrival, PAGE, null, arrival.response);
+        break;
+      case 'route':
+        this.#admit(arrival, target);
+        break;
+      default:
+        exchange.failed('a target of no kind', new Error(path));
+    }
+  }
+
+  #own({ exchange, method, path }: Arrival): void {
+    const { health, jwks } = this.#parts.about;
+    const isRead = method === 'GET' || method === 'HEAD';
+    if (isRead && path === '/healthz') exchange.json('200 OK', JSON.stringify(health));
+    else if (isRead && path === '/.well-known/jwks.json') {
+      exchange.json('200 OK', JSON.stringify(jwks));
+    } else refuse(exchange, REFUSALS.routeBlocked);
+  }
+
+  #admit(arrival: Arrival, target: RouteTarget): void {
+    const { exchange, response, head } = arrival;
+    let source: BodySource = response;
+    let isRead = false;
+    const readWhole = (bytesMax: number) => {
+      isRead = true;
+      return new Promise<Buffer>((resolve) => {
+        const length = head.bodyLength;
+        readBody(source, exchange, this.#rim, length, 'growing', bytesMax, resolve, TOO_LARGE_TEXT);
+      });
+    };
+    const admission = this.#parts.passage.admit(incomingOf(arrival, readWhole), target);
+    if (!(admission instanceof Promise)) {
+      this.#decided(arrival, admission, source);
+      return;
+    }
+    // Nothing of the body is read until the caller is known, and nothing of it is lost.
+    if (!isRead) source = new HeldBody(response, exchange, 'growing');
+    admission.then(
+      (decided) => exchange.open && this.#decided(arrival, decided, source),
+      (error: unknown) => exchange.failed('a request failed', error),
+    );
+  }
+
+  #decided(
+    arrival: Arrival,
+    decided: Awaited<ReturnType<Passage['admit']>>,
+    source: BodySource,
+  ): void {
+    if (decided.kind === 'refused') refuse(arrival.exchange, decided.refusal);
+    else this.#relay(arrival, decided, decided.passed.cluster, source);
+  }
+
+  #relay(
+    arrival: Arrival,
+    admitted: Pick<Admitted, 'countsAnswer' | 'timeoutMs' | 'finish' | 'body'>,
+    cluster: ClusterView | null,
+    source: BodySource,
+  ): void {
+    const { exchange, response, method, path, query, head, answerHeaders } = arrival;
+    const { upstream, clock } = this.#parts;
+    const connection = headerOf(arrival.headers, 'connection');
+    const chunked = headerOf(arrival.headers, 'transfer-encoding') !== undefined;
+    const goesBy = admitted.body === null && (head.bodyLength > 0 || chunked);
+    const relay = new Relay(
+      { upstream, clock, exchange, response, admitted, headers: answerHeaders },
+      {
+        method,
+        target: query === undefined ? path : `${path}?${query}`,
+        headers: arrival.headers.filter(([name]) => isRelayed(name, connection)),
+        body: goesBy ? 'chunks' : admitted.body,
+        peer: peerBytesOf(cluster, arrival.client),
+        identity: this.#identity(cluster),
+      },
+    );
+    if (goesBy) source.onData((chunk, isLast) => relay.bodyChunk(chunk, isLast));
+  }
+
+  #identity(cluster: ClusterView | null): Identity {
+    const hasTenant = cluster !== null && this.#config.hasTenants;
+    return { caller: GATEWAY, tenant: hasTenant ? cluster.brokerTenant : DEFAULT_TENANT };
+  }
+}
+
+const GATEWAY: Caller = { kind: 'caller', subject: null, roles: ROLE_BITS.admin };
+const TOO_LARGE_TEXT = refusalText(REFUSALS.bodyTooLarge);
+const PAGE_TIMEOUT_MS = 35_000;
+const PAGE = { countsAnswer: false, timeoutMs: PAGE_TIMEOUT_MS, finish: () => {}, body: null };
+
+/** The others are among the headers of every answer. */
+const PREFLIGHT_ONLY: ReadonlySet<string> = new Set([
+  'Access-Control-Allow-Methods',
+  'Access-Control-Allow-Headers',
+  'Access-Control-Max-Age',
+]);
+
+/** Budgets of the front are shared between clusters, and without one between addresses. */
+function peerBytesOf(cluster: ClusterView | null, client: Client): Uint8Array {
+  return Buffer.from(cluster?.id ?? client.key);
+}
+
+function incomingOf(
+  { path, query, headers }: Arrival,
+  readWhole: (bytesMax: number) => Promise<Buffer>,
+): IncomingRequest {
+  return {
+    path,
+    query: query ?? '',
+    header: (name) => headerOf(headers, name),
+    readBody: readWhole,
+  };
+}
+
+function headerOf(
+  headers: readonly (readonly [string, string])[],
+  wanted: string,
+): string | undefined {
+  return headers.find(([name]) => name === wanted)?.[1];
+}
+
+/** Every exchange writes it. */
+function isNotWritten([name]: readonly [string, string]): boolean {
+  return name !== 'X-Content-Type-Options';
+}
