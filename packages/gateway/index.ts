@@ -51,6 +51,7 @@ export * from './records/users.js';
 export * from './state/gateway-state.js';
 export * from './store/kv.js';
 export * from './upkeep/inventory.js';
+export * from './upkeep/tenant-grants.js';
 export * from './usage/journal.js';
 export * from './usage/monthly-quotas.js';
 export * from './usage/roll-up.js';
