@@ -1,5 +1,5 @@
 /** API keys: how one is made, and how it is known again without being stored. */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, hash, timingSafeEqual } from 'node:crypto';
 import type { Random } from '../base/random.js';
 
 export const KEY_PREFIX = 'qk_';
@@ -24,7 +24,7 @@ export function newApiKey(random: Random): NewApiKey {
  * is looked up by: how long a look-up takes depends on the hash, which a guess does not steer.
  */
 export function hashOfKey(plaintext: string): string {
-  return createHash('sha256').update(plaintext).digest('hex');
+  return hash('sha256', plaintext);
 }
 
 /** Whether two secrets are the same, in a time that depends on neither. */

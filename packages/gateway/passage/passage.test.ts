@@ -36,6 +36,8 @@ const targets = new Targets(ROUTES, new Router(ROUTES));
 interface Sent {
   readonly headers?: { readonly [name: string]: string };
   readonly body?: string;
+  /** The body comes later; else it is there. */
+  readonly isLate?: boolean;
 }
 
 async function gateway(more: Partial<PassageConfig> = {}, planCode = 'pro') {
@@ -80,14 +82,19 @@ async function gateway(more: Partial<PassageConfig> = {}, planCode = 'pro') {
     onShadow: (_cluster, { refusal }) => void told.push(`shadow ${refusal.error}`),
     onUnreadable: ({ target }) => void told.push(`unreadable ${target.at}`),
   });
-  const call = (method: string, url: string, { headers = {}, body = '' }: Sent = {}) => {
+  const call = (
+    method: string,
+    url: string,
+    { headers = {}, body = '', isLate = true }: Sent = {},
+  ) => {
     const [path = '', query = ''] = url.split('?');
     const target = targets.of(method, path);
     if (target.kind !== 'route') throw new Error('no route');
     const all: { readonly [name: string]: string } = { host: 'acme.example', ...headers };
     const bytes = Buffer.from(body);
     const header = (name: string) => all[name];
-    const readBody = async (max: number) => (bytes.length > max ? null : bytes);
+    const whole = (max: number) => (bytes.length > max ? null : bytes);
+    const readBody = isLate ? async (max: number) => whole(max) : whole;
     return passage.admit({ path, query, header, readBody }, target);
   };
   const key = await keyOf('produce', 'consume', 'read', 'admin');
@@ -121,11 +128,15 @@ test('a push passes its limits in their order, and is counted by its answer', as
   expect(samples).toMatchObject([{ op: 'push', reqs: 1, msgs: 1, bytesIn: PUSH.length }]);
 });
 
-test('once all is known a request without a body is decided in its turn', async () => {
+test('once all is known a request is decided in its turn', async () => {
   const { call, key, bearer } = await gateway();
   const headers = bearer(key);
   await call('POST', '/api/v1/ack', { headers });
   expect(call('POST', '/api/v1/ack', { headers })).toMatchObject({ kind: 'admitted', body: null });
+  const sent = { headers, body: PUSH, isLate: false };
+  expect(call('POST', '/api/v1/push', sent)).toMatchObject({ kind: 'admitted' });
+  const large = { ...sent, body: ' '.repeat(1_001) };
+  expect(call('POST', '/api/v1/push', large)).toMatchObject({ refusal: { status: 413 } });
 });
 
 test('a session acts with the role that it has', async () => {

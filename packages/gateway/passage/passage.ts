@@ -21,7 +21,6 @@ import type { Denial, Destination, Limits, ParkedSlot } from '../limits/limits.j
 import type { Meter } from '../metering/samples.js';
 import { type Answered, countAnswer, countsAnswer } from '../pipeline/answer-count.js';
 import { type BodySummary, summaryParts } from '../pipeline/body-summary.js';
-import type { BodyRule } from '../pipeline/classes.js';
 import {
   type DecidedRequest,
   type Decision,
@@ -53,7 +52,7 @@ export interface IncomingRequest {
   /** By its name in lower case; undefined without one. */
   readonly header: (name: string) => string | undefined;
   /** The whole body, once; null when it has more bytes than `bytesMax`. */
-  readonly readBody: (bytesMax: number) => Promise<Bytes | null>;
+  readonly readBody: (bytesMax: number) => MaybePromise<Bytes | null>;
 }
 
 export interface PassageConfig extends PipelineConfig, LimitConfig, TimeoutConfig {
@@ -192,7 +191,7 @@ export class Passage {
         facts.isControlPlane = this.isControlPlane(finding.incoming);
         return null;
       case 'body':
-        return this.#read(finding).then((summary) => {
+        return settled(this.#read(finding), (summary) => {
           facts.body = summary;
         });
     }
@@ -212,7 +211,7 @@ export class Passage {
     decided: Passed | RefusedRequest,
   ): MaybePromise<Admitted | RefusedRequest> {
     if (decided.kind === 'refused') return decided;
-    const { clock, credentials, learn } = this.#options;
+    const { clock, credentials } = this.#options;
     const { incoming, facts } = finding;
     if (decided.caller?.kind === 'key') credentials.noteUse(decided.caller.keyId);
     const lengthHeader = incoming.header('content-length');
@@ -220,20 +219,31 @@ export class Passage {
     const limited = limitHead(decided, incoming.query, length, this.#ports, clock.nowMs());
     if (limited.kind === 'refused') return limited;
     if (!limited.readsBody) return this.#admitted(finding, decided, facts.body, limited.slot);
-    return this.#read(finding).then(
-      async (summary) => {
-        const unknown = unknownOf(decided, summary, this.#ports, clock.nowMs());
-        if (unknown !== null) await learn(unknown.cluster, unknown.destinations);
-        const refusal = limitBody(decided, summary, this.#ports, clock.nowMs());
-        if (refusal === null) return this.#admitted(finding, decided, summary, limited.slot);
-        limited.slot?.release();
-        return { kind: 'refused', refusal };
-      },
-      (error: unknown) => {
-        limited.slot?.release();
-        return refusedBy(error);
-      },
-    );
+    try {
+      const read = this.#read(finding);
+      return read instanceof Promise
+        ? read.then((summary) => this.#limitBody(finding, decided, summary)).catch(refusedBy)
+        : this.#limitBody(finding, decided, read);
+    } catch (error) {
+      return refusedBy(error);
+    }
+  }
+
+  /** Asks the broker first where the limits do not know what is there. */
+  #limitBody(
+    finding: Finding,
+    passed: Passed,
+    summary: BodySummary | null,
+  ): MaybePromise<Admitted | RefusedRequest> {
+    const { clock, learn } = this.#options;
+    const limit = (): Admitted | RefusedRequest => {
+      const refusal = limitBody(passed, summary, this.#ports, clock.nowMs());
+      return refusal === null
+        ? this.#admitted(finding, passed, summary)
+        : { kind: 'refused', refusal };
+    };
+    const unknown = unknownOf(passed, summary, this.#ports, clock.nowMs());
+    return unknown === null ? limit() : learn(unknown.cluster, unknown.destinations).then(limit);
   }
 
   #admitted(
@@ -269,18 +279,29 @@ export class Passage {
     if (counted.isUnreadable) onUnreadable(passed);
   }
 
-  async #read(finding: Finding): Promise<BodySummary | null> {
-    const { config, clock } = this.#options;
-    const rule: BodyRule = finding.request.target.body;
+  /** A small body that is there is summed up in this turn. */
+  #read(finding: Finding): MaybePromise<BodySummary | null> {
+    const body = finding.incoming.readBody(this.#options.config.bodyBytesMax);
+    return body instanceof Promise
+      ? body.then((one) => this.#summed(finding, one))
+      : this.#summed(finding, body);
+  }
+
+  #summed(finding: Finding, body: Bytes | null): MaybePromise<BodySummary | null> {
+    const rule = finding.request.target.body;
     if (rule === null) throw new Error('the route has no rule for its body');
-    const body = await finding.incoming.readBody(config.bodyBytesMax);
     if (body === null) throw new BodyTooLargeError();
     finding.body = body;
     const parts = summaryParts(rule, body);
+    const first = parts.next();
+    return first.done === true ? first.value : this.#otherParts(parts);
+  }
+
+  async #otherParts(parts: ReturnType<typeof summaryParts>): Promise<BodySummary | null> {
     for (;;) {
+      await new Promise<void>((resolve) => this.#options.clock.after(0, resolve));
       const part = parts.next();
       if (part.done === true) return part.value;
-      await new Promise<void>((resolve) => clock.after(0, resolve));
     }
   }
 }

@@ -180,13 +180,14 @@ class Deciding {
     const { host, actCluster } = this.#request;
     const { defaultCluster, devInsecure } = this.#config;
     if (devInsecure && actCluster !== null) return this.#find(named(actCluster));
-    const [label = ''] = host.split('.');
-    const names = [label, defaultCluster ?? ''].filter((name) => name !== '');
-    for (const name of new Set(names)) {
-      const wrong = this.#find({ kind: 'slug', name });
+    const dot = host.indexOf('.');
+    const label = dot === -1 ? host : host.slice(0, dot);
+    if (label !== '') {
+      const wrong = this.#find({ kind: 'slug', name: label });
       if (wrong === null || wrong.kind === 'need') return wrong;
     }
-    return refuse(REFUSALS.clusterUnknown);
+    if (defaultCluster === null) return refuse(REFUSALS.clusterUnknown);
+    return this.#find({ kind: 'slug', name: defaultCluster });
   }
 
   #clusterOfCaller(): Decision | null {
