@@ -1,6 +1,9 @@
 /** The HTTP/1.1 front of the broker: `createServer(options, service)`. */
 
 export {
+  ANSWER_BYTES_IN_FLIGHT_DEFAULT,
+  BODY_BYTES_IN_FLIGHT_DEFAULT,
+  DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
   KV_LIMITS,
   type KvLimits,
   TIMER_CALL_DEFAULTS,
@@ -14,7 +17,7 @@ export type {
   Unauthenticated,
 } from './exchange/access-level.js';
 export { ROLE_BITS, type Role, type RoleSet } from './exchange/access-level.js';
-export type { AnswerRoom } from './exchange/answer-budget.js';
+export { AnswerBudget, type AnswerRoom, type UnreadAnswer } from './exchange/answer-budget.js';
 export { AnswerText, type TextRoom } from './exchange/answer-text.js';
 export { readBody } from './exchange/body-reader.js';
 export {
@@ -25,7 +28,7 @@ export {
 } from './exchange/connections.js';
 export { type DoorOptions, isLoopback } from './exchange/door.js';
 export type { Status } from './exchange/errors.js';
-export { Exchange, type FrontLogger, type Rim } from './exchange/exchange.js';
+export { Exchange } from './exchange/exchange.js';
 export { HeldBody } from './exchange/held-body.js';
 export * from './exchange/list-text.js';
 export type {
@@ -35,8 +38,9 @@ export type {
   Identity,
   MemoryCall,
 } from './exchange/memory-call.js';
+export { PassedAnswer } from './exchange/passed-answer.js';
 export { type Head, readHead } from './exchange/request-head.js';
-export { ListenerRim } from './exchange/rim.js';
+export { type FrontLogger, ListenerRim, type Rim } from './exchange/rim.js';
 export { StaticFilesError } from './exchange/static-files.js';
 export {
   type BodySource,
@@ -71,7 +75,8 @@ export type { Endpoint } from './routing/endpoint.js';
 export type { GatedHalf, GatedSurface, GatewayClass } from './routing/gateway-class.js';
 export { methodsOf, type Route } from './routing/route.js';
 export { type RouteMatch, Router } from './routing/router.js';
-export { ListenError } from './server/listen-error.js';
+export type { Elsewhere, PassedRequest } from './server/elsewhere.js';
+export { ListenError, portTaken } from './server/listen-error.js';
 export { ROUTES } from './server/routes.js';
 export {
   createServer,

@@ -31,8 +31,9 @@ import {
 import { type BodyShare, countedBytes } from './body-budget.js';
 import type { LargeBody } from './body-turns.js';
 import { BODIES_OVERLOADED_REFUSAL, errorText } from './errors.js';
-import type { Exchange, Rim, Slow } from './exchange.js';
+import type { Exchange } from './exchange.js';
 import { Pace } from './pace.js';
+import type { Rim, Slow } from './rim.js';
 import { type BodySource, bytesOfChunk } from './transport.js';
 
 const EMPTY = Buffer.alloc(0);

@@ -17,13 +17,12 @@
 import type { Refusal } from '@svc/engine';
 import { assert } from '../base/assert.js';
 import { STREAMED_ANSWER_BYTES_MIN } from '../base/limits.js';
-import type { AnswerBudget, AnswerRoom, AnswerShare, UnreadAnswer } from './answer-budget.js';
+import type { AnswerRoom, AnswerShare, UnreadAnswer } from './answer-budget.js';
 import type { AnswerBytes } from './answer-bytes.js';
 import { headOf, NO_CONTENT_HEAD, NOT_MODIFIED_HEAD } from './answer-heads.js';
 import { AnswerProgress } from './answer-progress.js';
 import { AnswerText, BudgetedRoom } from './answer-text.js';
-import type { BodyBudget, BodyShare } from './body-budget.js';
-import type { BodyTurns } from './body-turns.js';
+import type { BodyShare } from './body-budget.js';
 import type { TrackedRequest } from './connections.js';
 import {
   ANSWERS_OVERLOADED_REFUSAL,
@@ -32,32 +31,9 @@ import {
   STATUS_OF_REASON,
   type Status,
 } from './errors.js';
-import type { LoopShare } from './loop-share.js';
+import type { PassedAnswer } from './passed-answer.js';
+import type { Rim } from './rim.js';
 import type { TransportResponse } from './transport.js';
-
-/** What exchanges share and report to. */
-export interface Rim {
-  readonly budget: BodyBudget;
-  readonly answers: AnswerBudget;
-  /** For reading large bodies and making large answers. */
-  readonly loop: LoopShare;
-  /** Large bodies that are not complete. */
-  readonly bodies: BodyTurns;
-  readonly logger: FrontLogger;
-  /** A request came; `settled` follows when it is answered or gone. */
-  opened(): void;
-  settled(): void;
-  /** The server stops: each connection is closed with its next answer. */
-  stopping: boolean;
-  /** Bodies that come in pieces, which the sweep looks at. */
-  readonly slow: Set<Slow>;
-  monotonicMs(): number;
-}
-
-export interface Slow {
-  /** Cuts itself off when it is too slow. */
-  sweep(nowMs: number): void;
-}
 
 /** Where byte strings become bytes, one at a time: see `jsonByteText`. */
 const SCRATCH = Buffer.allocUnsafeSlow(STREAMED_ANSWER_BYTES_MIN);
@@ -104,6 +80,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   /** Headers in addition to those that every answer has; null for most answers. */
   #headers: Headers | null = null;
   onGone: (() => void) | null = null;
+  onTaken: (() => void) | null = null;
   /** How the broker's answer is rendered, and from what; null before the call, and after it. */
   #render: Render<unknown, unknown> | null = null;
   #context: unknown = null;
@@ -396,6 +373,26 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.#write(status, 'application/json', text, false, null, true);
   }
 
+  /** Writes an answer that is made elsewhere, by whom it is counted and its reader is measured. */
+  pass(answer: PassedAnswer): void {
+    if (this.#state !== 'open') return;
+    // A connection that is paused is only read on while the exchange is open.
+    this.readOn();
+    this.#state = 'answering';
+    const { stopping } = this.#rim;
+    answer.writeTo(this.#response, this.#headOnly, stopping, (write) => this.#writePassed(write));
+  }
+
+  #writePassed(write: () => boolean): void {
+    if (this.#state !== 'answering') return;
+    this.#beforeAnswer();
+    let isDone = false;
+    this.#response.cork(() => {
+      isDone = write();
+    });
+    if (isDone) this.#settle('answered');
+  }
+
   noContent(): void {
     this.#withoutBody(NO_CONTENT_HEAD);
   }
@@ -586,14 +583,11 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     else this.#tracked?.gone();
     if (state === 'answered') this.releaseBody();
     if (this.#isCounted) this.#rim.answers.release(this.#answerShare, this);
+    this.onTaken?.();
     this.#rim.settled();
   }
 }
 
 function lengthOf(body: string | Uint8Array | AnswerText): number {
   return body instanceof AnswerText ? body.length : Buffer.byteLength(body);
-}
-
-export interface FrontLogger {
-  error(message: string, error: unknown): void;
 }

@@ -37,6 +37,16 @@ const TRANSFER = 128;
 /** Only browsers send these, with a preflight. */
 const PREFLIGHT_PREFIX = 'access-control-request-';
 
+const KEPT_HEADERS = [
+  'host',
+  'origin',
+  'sec-fetch-site',
+  TENANT_HEADER,
+  'authorization',
+  'accept-encoding',
+  'if-none-match',
+];
+
 const LENGTH_DIGITS_MAX = 15;
 const DIGIT_ZERO = 48;
 
@@ -89,6 +99,12 @@ export class Head {
       default:
         return this.#preflight?.get(name) ?? '';
     }
+  }
+
+  /** Names of the kept headers that came. */
+  names(): string[] {
+    const names = [...KEPT_HEADERS, ...(this.#preflight?.keys() ?? [])];
+    return names.filter((name) => this.getHeader(name) !== '');
   }
 
   /**

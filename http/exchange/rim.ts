@@ -11,8 +11,35 @@ import {
 import { AnswerBudget } from './answer-budget.js';
 import { BodyBudget } from './body-budget.js';
 import { BodyTurns } from './body-turns.js';
-import type { FrontLogger, Rim } from './exchange.js';
 import { LoopShare } from './loop-share.js';
+
+/** What exchanges share and report to. */
+export interface Rim {
+  readonly budget: BodyBudget;
+  readonly answers: AnswerBudget;
+  /** For reading large bodies and making large answers. */
+  readonly loop: LoopShare;
+  /** Large bodies that are not complete. */
+  readonly bodies: BodyTurns;
+  readonly logger: FrontLogger;
+  /** A request came; `settled` follows when it is answered or gone. */
+  opened(): void;
+  settled(): void;
+  /** The server stops: each connection is closed with its next answer. */
+  stopping: boolean;
+  /** Bodies that come in pieces, which the sweep looks at. */
+  readonly slow: Set<Slow>;
+  monotonicMs(): number;
+}
+
+export interface Slow {
+  /** Cuts itself off when it is too slow. */
+  sweep(nowMs: number): void;
+}
+
+export interface FrontLogger {
+  error(message: string, error: unknown): void;
+}
 
 export interface RimOptions {
   readonly logger: FrontLogger;
@@ -41,6 +68,9 @@ export class ListenerRim implements Rim {
   readonly #nowMs: () => number;
   #open = 0;
   #sweeper: NodeJS.Timeout | null = null;
+  #draining: Promise<void> | null = null;
+  /** `drained` waits for nobody any more. */
+  #isDrained = false;
   /** Set while `drained` waits for the last request. */
   #onIdle: (() => void) | null = null;
 
@@ -87,16 +117,23 @@ export class ListenerRim implements Rim {
     this.#sweeper = null;
   }
 
-  /** Closes each connection with its answer from now on; resolves when no request is open. */
-  async drained(drainMs: number): Promise<void> {
-    this.stopping = true;
-    let isOver = false;
+  /**
+   * Closes each connection with its answer from now on. Resolves when no request is open, or after
+   * `drainMs`; called more than once, after the shortest of the times.
+   */
+  drained(drainMs: number): Promise<void> {
     const timer = setTimeout(() => {
-      isOver = true;
+      this.#isDrained = true;
       this.#onIdle?.();
     }, drainMs);
+    this.#draining ??= this.#drain();
+    return this.#draining.finally(() => clearTimeout(timer));
+  }
+
+  async #drain(): Promise<void> {
+    this.stopping = true;
     do {
-      if (this.#open > 0) {
+      if (this.#open > 0 && !this.#isDrained) {
         await new Promise<void>((resolve) => {
           this.#onIdle = resolve;
         });
@@ -105,8 +142,7 @@ export class ListenerRim implements Rim {
       // What was answered last may still be in the native layer's hands, and a request may come on
       // a connection that was silent until now.
       await new Promise((resolve) => setTimeout(resolve, CLOSE_DELAY_MS));
-    } while (this.#open > 0 && !isOver);
-    clearTimeout(timer);
+    } while (this.#open > 0 && !this.#isDrained);
   }
 
   #sweep(): void {

@@ -83,6 +83,16 @@ export const STORAGE_FAMILIES: readonly Family[] = [
     'Stored envelopes read at this node that its SVC_ENCRYPTION_KEY does not open.',
     ({ meters }) => meters.encryption.unopened,
   ),
+  gauge(
+    'svc_http_threads',
+    'Front threads that listen; 0 where the thread of the broker serves the port itself.',
+    ({ meters }) => meters.frontThreads.running,
+  ),
+  counter(
+    'svc_http_thread_restarts_total',
+    'Front threads that ended by themselves and were started again.',
+    ({ meters }) => meters.frontThreads.restarts,
+  ),
   labelled(
     'svc_consume_engine',
     'gauge',

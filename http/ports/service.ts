@@ -113,6 +113,11 @@ export interface Reply<Answer> {
   readonly gone: boolean;
   /** Set by the broker; runs once if the client goes before `send`. */
   onGone: (() => void) | null;
+  /**
+   * Set by whoever counts what the answer holds in another thread; runs once, when the client has
+   * taken all of the answer, or has gone. It costs the others nothing.
+   */
+  onTaken?: (() => void) | null;
   /** Left out: the answer stays within the node, and whoever takes it counts what becomes of it. */
   readonly room?: AnswerRoom | undefined;
   /** False: the answer reached nobody, for the client had gone or it could not be rendered. */

@@ -35,6 +35,7 @@ import {
 import { answerHealth, healthEndpoint } from '../endpoints/node/status.js';
 import type { Authenticator, Caller, CheckedCaller } from '../exchange/access-level.js';
 import { type AccessLevel, satisfies, UNKNOWN_PATH_LEVEL } from '../exchange/access-level.js';
+import type { BodyShare } from '../exchange/body-budget.js';
 import { readBody } from '../exchange/body-reader.js';
 import {
   type ConnectionBounds,
@@ -53,7 +54,7 @@ import {
   RequestFault,
   UNREADY_REFUSAL,
 } from '../exchange/errors.js';
-import { Exchange, type FrontLogger } from '../exchange/exchange.js';
+import { Exchange } from '../exchange/exchange.js';
 import { HeldBody } from '../exchange/held-body.js';
 import { findLongValues } from '../exchange/long-values.js';
 import {
@@ -73,7 +74,7 @@ import {
   readHead,
   tenantOfHeader,
 } from '../exchange/request-head.js';
-import { ListenerRim } from '../exchange/rim.js';
+import { type FrontLogger, ListenerRim } from '../exchange/rim.js';
 import {
   formFor,
   isHeld,
@@ -90,6 +91,7 @@ import { Scraper } from '../metrics/scrape.js';
 import type { Service } from '../ports/service.js';
 import { type Front, ROUTE_DEFAULTS, type Route, type RouteRequest } from '../routing/route.js';
 import { type RouteMatch, Router } from '../routing/router.js';
+import { type Elsewhere, passedRequest } from './elsewhere.js';
 import { ROUTES } from './routes.js';
 import { SocketListener } from './socket-listener.js';
 
@@ -137,6 +139,10 @@ export interface HttpServerOptions {
   readonly timerLimits?: TimerCallLimits;
   /** What the process counts; an object of its own without it. */
   readonly meters?: Meters;
+  /** null or absent: every route is served here. */
+  readonly elsewhere?: Elsewhere | null;
+  /** Others listen on the same port, and each gets a part of the connections. */
+  readonly sharesPort?: boolean;
 }
 
 /** What there is to say while nothing can be served: the node is being opened. */
@@ -156,6 +162,8 @@ export interface HttpServer {
   inFlight(): number;
   /** Connections of clients. */
   readonly connections: Connections;
+  /** What its exchanges share. */
+  readonly rim: ListenerRim;
   /**
    * A request that was parsed elsewhere; its answer goes to `client`. Of calls at once there may be
    * as many as of connections; one more is answered 503.
@@ -163,6 +171,8 @@ export interface HttpServer {
   call(request: CallRequest, client: CallClient): MemoryCall;
   /** Resolves with the port, which the system chooses for 0; rejects with `ListenError`. */
   listen(host: string, port: number): Promise<number>;
+  /** In place of `listen`, where others listen at this host and hand their requests over. */
+  attend(host: string): void;
   /**
    * From here on each connection is closed with its next answer, so that whoever keeps connections
    * finds another node for the request after it. New ones are still taken.
@@ -170,7 +180,8 @@ export interface HttpServer {
   retire(): void;
   /**
    * Takes no new connections, lets requests in flight be answered for at most `drainMs`, closing
-   * each connection with its answer, then closes what is left. May be called more than once.
+   * each connection with its answer, then closes what is left. May be called more than once; the
+   * shortest time counts.
    */
   stop(drainMs?: number): Promise<void>;
 }
@@ -211,6 +222,7 @@ class FrontServer implements HttpServer {
   readonly #openPaths: OpenPaths;
   readonly #tenancyHeader: boolean;
   readonly #bodyBytesMax: number;
+  readonly #elsewhere: Elsewhere | null;
   readonly #calls = new Set<MemoryResponse>();
   #isClosed = false;
   #stopped: Promise<void> | null = null;
@@ -224,6 +236,7 @@ class FrontServer implements HttpServer {
     this.#tenancyHeader = options.tenancyHeader ?? false;
     this.#door = new Door(options.door ?? DOOR_DEFAULTS);
     this.#bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_DEFAULT;
+    this.#elsewhere = options.elsewhere ?? null;
     this.#files = new StaticFiles(options.dashboardDirectory ?? null);
     const defaultSubscription: Subscription = { mode: options.defaultSubscriptionMode ?? 'all' };
     this.#gate = new Gate(options.gate ?? GATE_DEFAULTS, this.meters, nowMs);
@@ -247,6 +260,7 @@ class FrontServer implements HttpServer {
         nowMs,
         onFull: options.onConnectionsFull ?? (() => {}),
         tls: null,
+        sharesPort: options.sharesPort ?? false,
       },
       (response, request, tracked) => this.#handle(response, request, tracked, null),
     );
@@ -280,9 +294,13 @@ class FrontServer implements HttpServer {
 
   async listen(host: string, port: number): Promise<number> {
     const listensAt = await this.#listener.listen(host, port);
+    this.attend(host);
+    return listensAt;
+  }
+
+  attend(host: string): void {
     this.#door.listensAt(host);
     this.rim.startSweeping();
-    return listensAt;
   }
 
   retire(): void {
@@ -290,13 +308,14 @@ class FrontServer implements HttpServer {
   }
 
   stop(drainMs = DRAIN_MS_DEFAULT): Promise<void> {
-    this.#stopped ??= this.#stop(drainMs);
+    this.#listener.stopListening();
+    const drained = this.rim.drained(drainMs);
+    this.#stopped ??= this.#closeAfter(drained);
     return this.#stopped;
   }
 
-  async #stop(drainMs: number): Promise<void> {
-    this.#listener.stopListening();
-    await this.rim.drained(drainMs);
+  async #closeAfter(drained: Promise<void>): Promise<void> {
+    await drained;
     this.rim.stopSweeping();
     this.#frontParts.timers.zstd.stop();
     this.#isClosed = true;
@@ -387,6 +406,10 @@ class FrontServer implements HttpServer {
     const subject = caller?.subject ?? null;
     const roles = caller?.roles ?? null;
     const { route, params } = match;
+    if (this.#elsewhere?.serves(route)) {
+      this.#passOn(arrival, this.#elsewhere, route.body);
+      return;
+    }
     const front = this.#front;
     if (front === null) {
       this.#refuseUnready(exchange, route);
@@ -411,6 +434,15 @@ class FrontServer implements HttpServer {
     readBody(source, exchange, this.rim, head.bodyLength, route.body, this.#bodyBytesMax, (body) =>
       this.#handleWithBody(match, { exchange, tenant, subject, roles, params, query, page, body }),
     );
+  }
+
+  /** `share`: of its body; null: it is not read. */
+  #passOn(arrival: Arrival, elsewhere: Elsewhere, share: BodyShare | null): void {
+    const { exchange, method, path, head, source } = arrival;
+    const pass = (body: Uint8Array | null) =>
+      elsewhere.pass(passedRequest(method, path, head, body), exchange);
+    if (share === null) pass(null);
+    else readBody(source, exchange, this.rim, head.bodyLength, share, this.#bodyBytesMax, pass);
   }
 
   /** null: the request has been refused. */
@@ -453,7 +485,12 @@ class FrontServer implements HttpServer {
    * Outside the API, GET and HEAD are served from the dashboard; all else is 404, also a known path
    * with another method (decisions 6).
    */
-  #unmatched({ exchange, head, method, path }: Arrival): void {
+  #unmatched(arrival: Arrival): void {
+    if (this.#elsewhere !== null) {
+      this.#passOn(arrival, this.#elsewhere, null);
+      return;
+    }
+    const { exchange, head, method, path } = arrival;
     const file = isPageRead(method, path) ? this.#files.find(path) : null;
     if (file !== null) {
       sendFile(exchange, head, file);

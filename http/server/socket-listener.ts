@@ -14,6 +14,8 @@ export interface ListenerOptions {
   readonly onFull: () => void;
   /** Files in PEM; null: plain HTTP. */
   readonly tls: TlsFiles | null;
+  /** Others listen on the same port, and each gets a part of the connections. */
+  readonly sharesPort?: boolean;
 }
 
 export interface TlsFiles {
@@ -38,6 +40,7 @@ export class SocketListener {
   readonly #uws: Uws = loadUws();
   readonly #app: UwsApp;
   readonly #onRequest: OnRequest;
+  readonly #sharesPort: boolean;
   #socket: UwsListenSocket | null = null;
   /**
    * Request that the first route has announced and that the native layer gives to the second next.
@@ -45,8 +48,10 @@ export class SocketListener {
   #tracked: TrackedRequest | null = null;
 
   /** Throws `NativeBuildMissingError`, and for files that are no certificate or no key. */
-  constructor({ bounds, nowMs, onFull, tls }: ListenerOptions, onRequest: OnRequest) {
+  constructor(options: ListenerOptions, onRequest: OnRequest) {
+    const { bounds, nowMs, onFull, tls, sharesPort = false } = options;
     this.#onRequest = onRequest;
+    this.#sharesPort = sharesPort;
     this.connections = new Connections(bounds, nowMs, onFull);
     this.#app =
       tls === null
@@ -84,7 +89,7 @@ export class SocketListener {
 
   /** Resolves with the port, which the system chooses for 0; rejects with `ListenError`. */
   async listen(host: string, port: number): Promise<number> {
-    const exclusive = this.#uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
+    const exclusive = this.#sharesPort ? 0 : this.#uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
     const socket = await new Promise<UwsListenSocket | false>((resolve) => {
       this.#app.listen(host, port, exclusive, resolve);
     });

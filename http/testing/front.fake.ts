@@ -1,6 +1,6 @@
 /** A listening front over a fake service, for tests that look at the wire. */
 import type { AnswerShare } from '../exchange/answer-budget.js';
-import type { Rim } from '../exchange/exchange.js';
+import type { Rim } from '../exchange/rim.js';
 import type { SubmittedOutcome } from '../ports/service.js';
 import { createServer, type HttpServer, type HttpServerOptions } from '../server/server.js';
 import { MemoryClient } from './memory-client.fake.js';

@@ -39,7 +39,13 @@ export type * from './base/commands/surfaces.js';
 export * from './base/commands/timers.js';
 export type * from './base/commands/traces.js';
 export type * from './base/commands/transaction.js';
-export type { AutopilotSizes, AutopilotWish, DeliveryTerms } from './base/delivery-terms.js';
+export {
+  type AutopilotSizes,
+  type AutopilotWish,
+  type DeliveryTerms,
+  readTerms,
+  writeTerms,
+} from './base/delivery-terms.js';
 export { type Choice, type ChoiceOf, choice, type Kind, kind } from './base/fields/choice.js';
 export type { Field, Infer } from './base/fields/field.js';
 export * as fields from './base/fields/field.js';

@@ -52,7 +52,7 @@ export {
   QueueMeters,
 } from './queue-meters.js';
 export * from './standby-answers.js';
-export { Summary } from './summary.js';
+export { Summary, type SummaryPart } from './summary.js';
 export * from './surface-answers.js';
 export { isWellFormed, utf8Length } from './text.js';
 export * from './timer-answers.js';

@@ -78,6 +78,13 @@ export interface EncryptionMeters {
   unopened: number;
 }
 
+export interface FrontThreadMeters {
+  /** Those that listen now. */
+  running: number;
+  /** Threads that have ended by themselves, and were started again. */
+  restarts: number;
+}
+
 export interface Meters {
   readonly calls: CallMeters;
   readonly kv: KvMeters;
@@ -86,6 +93,7 @@ export interface Meters {
   readonly timersRefused: Counts<(typeof TIMER_REFUSALS)[number]>;
   readonly ephemeral: EphemeralMeters;
   readonly encryption: EncryptionMeters;
+  readonly frontThreads: FrontThreadMeters;
   readonly pipeline: PipelineMeters;
   /** By queue, of one bucket of time at a time. */
   readonly queues: QueueMeters;
@@ -117,6 +125,7 @@ export function newMeters(): Meters {
       queues: 0,
     },
     encryption: { unopened: 0 },
+    frontThreads: { running: 0, restarts: 0 },
     pipeline: newPipelineMeters(),
     queues: new QueueMeters(),
   };

@@ -18,6 +18,14 @@
 const BUCKETS = 33;
 const VALUE_MAX = 2 ** (BUCKETS - 1);
 
+/** What a summary has recorded in a time, as numbers that another thread can be sent. */
+export interface SummaryPart {
+  readonly count: number;
+  readonly sum: number;
+  readonly max: number;
+  readonly buckets: Float64Array;
+}
+
 export class Summary {
   #count = 0;
   #sum = 0;
@@ -34,6 +42,24 @@ export class Summary {
   /** Sum of the values since the start, in their unit. */
   get sum(): number {
     return this.#sum;
+  }
+
+  /** All that was recorded since the last call, which leaves it empty: to be added elsewhere. */
+  take(): SummaryPart {
+    const part = { count: this.#count, sum: this.#sum, max: this.#openMax, buckets: this.#open };
+    this.#open = new Float64Array(BUCKETS);
+    [this.#count, this.#sum, this.#openMax] = [0, 0, 0];
+    return part;
+  }
+
+  /** What another summary has taken counts as if it had been recorded here. */
+  add({ count, sum, max, buckets }: SummaryPart): void {
+    this.#count += count;
+    this.#sum += sum;
+    if (max > this.#openMax) this.#openMax = max;
+    for (let bucket = 0; bucket < BUCKETS; bucket++) {
+      this.#open[bucket] = (this.#open[bucket] ?? 0) + (buckets[bucket] ?? 0);
+    }
   }
 
   /** Not negative; durations in microseconds, sizes in what they count. */

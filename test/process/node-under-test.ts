@@ -14,6 +14,9 @@ const ROOT = findRoot(fileURLToPath(new URL('.', import.meta.url)));
 /** What a node runs; `SVC_TEST_ENTRY` puts another build under the same tests. */
 const MAIN = process.env.SVC_TEST_ENTRY ?? join(ROOT, 'packages', 'broker', 'dist', 'main.js');
 
+/** `SVC_TEST_HTTP_THREADS` has every node serve its port by so many front threads. */
+const HTTP_THREADS = process.env.SVC_TEST_HTTP_THREADS;
+
 const HEALTHY_MS_MAX = 20_000;
 const EXIT_MS_MAX = 70_000;
 const POLL_MS = 5;
@@ -166,6 +169,7 @@ function environmentOf(settings: NodeSettings): Environment {
     // The machine's own disk may be as full as it likes.
     SVC_RAFT_DISK_HIGH_PCT: '99.9',
     SVC_RAFT_DISK_LOW_PCT: '99.8',
+    ...(HTTP_THREADS === undefined ? {} : { SVC_HTTP_THREADS: HTTP_THREADS }),
     ...environment,
   };
 }

@@ -22,6 +22,7 @@ const DEFAULTS: Config = {
   port: 6632,
   bindAddress: '0.0.0.0',
   serverId: 'svc-00000000',
+  httpThreads: null,
   bodyBytesMax: 67_108_864,
   cellId: null,
   dataDirectory: '/var/lib/svc/raft',

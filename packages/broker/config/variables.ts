@@ -77,6 +77,12 @@ export const VARIABLES = {
     integer(67_108_864, { min: 1 }),
     'bytes of a request body; a longer one is answered 413 before any handler',
   ),
+  httpThreads: variable(
+    'server',
+    'SVC_HTTP_THREADS',
+    optionalInteger('processors - 2, from 0 to 8', { min: 0, max: 8 }),
+    'threads that serve the HTTP port; 0: the thread of the broker does',
+  ),
   partitionsShownMax: variable(
     'server',
     'SVC_DASH_SIZES_MAX',

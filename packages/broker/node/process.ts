@@ -18,6 +18,7 @@ import type { Config } from '../config/config.js';
 import type { Peer } from '../config/peers.js';
 import { type Card, cardOfNobody, decodeCard, encodeCard } from '../forming/card.js';
 import { Forming } from '../forming/forming.js';
+import { NodeFront } from '../front/front.js';
 import { ranOutOfSpace } from '../log/disk-gate.js';
 import { CLUSTER_VERSION } from '../service/node-status.js';
 import { SourceClient } from '../standby/source-client.js';
@@ -26,7 +27,6 @@ import type { CrashSetting } from '../system/crash-points.js';
 import type { Logger } from '../system/logging.js';
 import type { RandomSource } from '../system/random.js';
 import { recoverByForce } from './forced-recovery.js';
-import { NodeFront } from './front.js';
 import { type Node, openNode, placeOf } from './node.js';
 import { NodePeers } from './peers.js';
 import { refuseUnfinishedSeed, seedFromSource, waitsForSeed } from './seeding.js';
@@ -40,6 +40,8 @@ export interface NodeProcessOptions {
   readonly crash: Exclude<CrashSetting, { readonly kind: 'refused' }>;
   /** The process must end; it does not return. */
   readonly onFatal: (error: Error) => void;
+  /** The program that front threads run; null or absent: there are none. */
+  readonly threadProgram?: URL | null;
 }
 
 /** How long the boot waits for a leader before it serves all the same. */
@@ -101,6 +103,7 @@ export class NodeProcess {
       logger,
       readableVersion: CLUSTER_VERSION,
       meters: this.#meters,
+      threadProgram: this.#options.threadProgram ?? null,
     });
     this.#front = front;
     const cancelListening = clock.after(READY_MS_MAX, () => this.#listenUnready(front));

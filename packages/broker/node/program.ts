@@ -5,12 +5,14 @@
  * Every refusal is one line `FATAL: ...`.
  */
 import { setFlagsFromString } from 'node:v8';
+import { workerData } from 'node:worker_threads';
 import { AppendDamage, CatalogueFault } from '@svc/engine';
 import { ListenError, NativeBuildMissingError, StaticFilesError } from '@svc/http';
 import { CommitError, DamageError, DiskError, LockedError, RealDisk } from '@svc/storage';
 import { type Config, describeConfig, readConfig } from '../config/config.js';
 import { configWarnings } from '../config/warnings.js';
 import { StateDivergedError } from '../consensus/group-faults.js';
+import { isFrontThread, runFrontThread } from '../front/front-thread.js';
 import { keyWarning } from '../reads/payload-cipher.js';
 import { type Clock, SystemClock } from '../system/clock.js';
 import { dieByKill, readCrashSetting } from '../system/crash-points.js';
@@ -55,6 +57,7 @@ async function main(): Promise<void> {
     random: new SystemRandom(),
     logger,
     crash,
+    threadProgram: new URL(import.meta.url),
     onFatal: (error) => end(logger, describe(error)),
   });
   const onFailure: OnFatal = (error) => node.fail(error);
@@ -119,4 +122,4 @@ function end(logger: Logger, text: string): void {
   process.exit(1);
 }
 
-await main();
+await (isFrontThread(workerData) ? runFrontThread() : main());

@@ -6,6 +6,7 @@
 import type {
   AckCommand,
   Command,
+  GiveBackCommand,
   Outcome,
   PopCommand,
   PushCommand,
@@ -173,10 +174,7 @@ export class Broker implements Service {
     this.#pops = new PopDelivery({
       ...parts,
       pipeline: parts.meters.pipeline,
-      giveBack: (command) => {
-        const untilMs = clock.nowMs() + DEADLINE_MS_MAX;
-        requests.submit(command, untilMs, () => {}, null, true);
-      },
+      giveBack: (command) => this.giveBack(command),
     });
     this.#both = {
       requests,
@@ -297,6 +295,11 @@ export class Broker implements Service {
   pop(command: PopCommand, reply: PopReply): void {
     const request = this.#requests.submit(command, command.deadlineMs, this.#onPopOutcome, reply);
     if (request.place !== 'ended') reply.onGone = () => this.#requests.abandon(request);
+  }
+
+  /** Undoes what a pop has claimed and no client received; it is taken whatever waits. */
+  giveBack(command: GiveBackCommand): void {
+    this.#requests.submit(command, this.#clock.nowMs() + DEADLINE_MS_MAX, () => {}, null, true);
   }
 
   readonly #onPopOutcome: OnOutcome = (outcome, late, request) => {

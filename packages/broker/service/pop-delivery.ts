@@ -26,8 +26,8 @@
 import type {
   AppendSlice,
   Claim,
-  Command,
   DeliveryTerms,
+  GiveBackCommand,
   PopCommand,
   PoppedOutcome,
   RefusedOutcome,
@@ -48,7 +48,7 @@ export interface PopDeliveryOptions {
   readonly activity: Activity | null;
   readonly pipeline: PipelineMeters;
   /** Has to be taken whatever waits. */
-  readonly giveBack: (command: Command) => void;
+  readonly giveBack: (command: GiveBackCommand) => void;
 }
 
 type PopReply = Reply<DeliveredOutcome | RefusedOutcome>;

@@ -38,14 +38,22 @@ export const CRASH_POINTS = Object.freeze({
   'stop-checkpointed': 'A node that stops has written its last checkpoint and closed no file yet.',
 });
 
+/** Places at which a front thread fails alone, as by a bug, and again in each of its lives. */
+export const THREAD_CRASH_POINTS = Object.freeze({
+  'front-thread': 'A front thread is given an answer of the core; it is not handed on.',
+});
+
 export type CrashPoint = keyof typeof CRASH_POINTS;
+export type ThreadCrashPoint = keyof typeof THREAD_CRASH_POINTS;
 
 /** Called at each point. */
 export type Reach = (point: CrashPoint) => void;
+/** The same in front threads. */
+export type ReachInThread = (point: ThreadCrashPoint) => void;
 
 export type CrashSetting =
   | { readonly kind: 'unarmed'; readonly reach: Reach }
-  | { readonly kind: 'armed'; readonly reach: Reach }
+  | { readonly kind: 'armed'; readonly reach: Reach; readonly reachInThread?: ReachInThread }
   | { readonly kind: 'refused'; readonly error: string };
 
 const nothing: Reach = () => {};
@@ -55,17 +63,17 @@ export function readCrashSetting(setting: string | undefined, die: () => void): 
   if (setting === undefined) return { kind: 'unarmed', reach: nothing };
   const [name = '', count = '1', ...rest] = setting.split(':');
   if (!isCrashPoint(name) || !/^[1-9]\d{0,8}$/.test(count) || rest.length > 0) {
-    const names = Object.keys(CRASH_POINTS).join(', ');
+    const names = Object.keys({ ...CRASH_POINTS, ...THREAD_CRASH_POINTS }).join(', ');
     const error = `SVC_CRASH_AT=${setting}: expected <name> or <name>:<n> with one of: ${names}`;
     return { kind: 'refused', error };
   }
   let left = Number(count);
-  const reach: Reach = (point) => {
+  const reach = (point: CrashPoint | ThreadCrashPoint) => {
     if (point !== name) return;
     left--;
     if (left === 0) die();
   };
-  return { kind: 'armed', reach };
+  return { kind: 'armed', reach, reachInThread: reach };
 }
 
 /** Ends this process as a power switch would, as far as a process can. */
@@ -73,6 +81,6 @@ export function dieByKill(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-function isCrashPoint(name: string): name is CrashPoint {
-  return Object.hasOwn(CRASH_POINTS, name);
+function isCrashPoint(name: string): name is CrashPoint | ThreadCrashPoint {
+  return Object.hasOwn(CRASH_POINTS, name) || Object.hasOwn(THREAD_CRASH_POINTS, name);
 }

@@ -2,15 +2,9 @@
  * The HTTP front of the process. It outlives a node that is opened anew: its port stays open, and
  * requests are refused while there is nobody to take them.
  */
-import { hostname } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import {
-  createServer,
-  type GateOptions,
-  type HttpServer,
-  isLoopback,
-  type Service,
-} from '@svc/http';
+import { createServer, type HttpServer, isLoopback, type Service } from '@svc/http';
 import { type HealthAnswer, type Meters, VERSION } from '@svc/wire';
 import { hostAndPortText } from '../config/addresses.js';
 import type { Config } from '../config/config.js';
@@ -18,8 +12,11 @@ import type { Cancel, Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
 import { logRates } from '../system/logging-rates.js';
 import { sizesOf, totalsOf } from '../system/logging-totals.js';
-import { TokenAuthenticator } from '../tokens/authenticator.js';
+import type { TokenAuthenticator } from '../tokens/authenticator.js';
 import { connectionBounds, readFileLimit } from './connection-bounds.js';
+import { authenticatorFor, frontOptions, threadsOf } from './front-options.js';
+import { FrontThreads } from './front-threads.js';
+import type { CoreService } from './thread-server.js';
 
 /** Built beside the node; this file runs from packages/broker/dist, one folder below. */
 const DASHBOARD_DIRECTORY = fileURLToPath(
@@ -36,13 +33,21 @@ export interface NodeFrontOptions {
   /** The highest cluster version that this build reads. */
   readonly readableVersion: number;
   readonly meters: Meters;
+  /** The program that front threads run; null: there are none. */
+  readonly threadProgram: URL | null;
 }
+
+/** What the front asks of the broker. */
+export type FrontService = Service & CoreService;
 
 export class NodeFront {
   readonly #options: NodeFrontOptions;
+  /** Serves the port, or what front threads pass on. */
   readonly #http: HttpServer;
+  /** null: the port is served here. */
+  readonly #threads: FrontThreads | null;
   readonly #authenticator: TokenAuthenticator | null;
-  #service: Service | null = null;
+  #service: FrontService | null = null;
   #listening = false;
   #stopRates: Cancel = () => {};
   #toldFullMs = Number.NEGATIVE_INFINITY;
@@ -53,46 +58,47 @@ export class NodeFront {
     this.#options = options;
     const { bounds, warning } = connectionBounds(config, readFileLimit());
     if (warning !== null) logger.warn('boot', warning);
-    this.#authenticator = config.jwtEnabled ? authenticatorOf(options) : null;
+    this.#authenticator = authenticatorFor(options);
     this.#http = createServer(
       {
-        logger: { error: (text, error) => logger.error('http', text, { error: String(error) }) },
-        bodyBytesMax: config.bodyBytesMax,
-        tenancyHeader: config.tenancyHeader,
-        popTimeoutMs: config.popTimeoutMs,
-        defaultSubscriptionMode: config.defaultSubscriptionMode,
+        ...frontOptions(options),
         dashboardDirectory: DASHBOARD_DIRECTORY,
         authenticator: this.#authenticator,
-        skipPaths: config.jwtSkipPaths,
-        serverId: config.serverId,
         meters,
         connections: bounds,
-        onConnectionsFull: () => this.#tellFull(bounds.max),
-        door: {
-          allowedOrigins: config.allowedOrigins,
-          allowedHosts: config.allowedHosts,
-          machineName: hostname(),
-        },
-        gate: gateOptionsOf(config),
-        kvLimits: {
-          opsMax: config.kvOpsMax,
-          keysMax: config.kvKeysMax,
-          valueBytesMax: config.kvValueBytesMax,
-        },
-        timerLimits: {
-          opsMax: config.timerOpsMax,
-          payloadBytesMax: config.timerPayloadBytesMax,
-          horizonSeconds: config.timerHorizonSeconds,
+        onConnectionsFull: () => {
+          const { open, refused } = this.#http.connections;
+          this.#tellFull(bounds.max, open, refused);
         },
       },
       { monotonicMs: () => clock.nowMs(), health: () => unready(readableVersion) },
     );
+    const { threadProgram } = options;
+    const threads = threadsOf(config, availableParallelism(), process.platform);
+    if (threads < (config.httpThreads ?? 0)) {
+      logger.warn(
+        'boot',
+        'SVC_HTTP_THREADS counts on Linux alone: the port is served by one thread',
+      );
+    }
+    this.#threads =
+      threadProgram === null || threads === 0
+        ? null
+        : new FrontThreads({
+            ...options,
+            front: this.#http,
+            threads,
+            program: threadProgram,
+            bounds,
+            onConnectionsFull: (open, refused) => this.#tellFull(bounds.max, open, refused),
+          });
   }
 
   /** null: requests are refused, `/health` says why not. */
-  serve(service: Service | null): void {
+  serve(service: FrontService | null): void {
     this.#service = service;
     this.#http.serve(service);
+    this.#threads?.serve(service);
   }
 
   /** May be called again; rejects with `ListenError`. */
@@ -104,29 +110,37 @@ export class NodeFront {
     const sizes = () => (this.#service === null ? null : sizesOf(this.#service));
     this.#stopRates = logRates(this.#options, config.logRatesMs, () => totalsOf(meters), sizes);
     const host = config.bindAddress;
-    const port = await this.#http.listen(host, config.port);
+    const port = await this.#listen(host, config.port);
     const address = hostAndPortText({ host, port });
-    logger.info('http', `listening on ${address}`);
+    const threads = this.#threads === null ? '' : `, by ${this.#threads.count} front threads`;
+    logger.info('http', `listening on ${address}${threads}`);
     if (!config.jwtEnabled && !isLoopback(host)) logger.warn('http', openNodeText(address));
   }
 
-  #tellFull(max: number): void {
+  async #listen(host: string, port: number): Promise<number> {
+    if (this.#threads === null) return this.#http.listen(host, port);
+    this.#http.attend(host);
+    return this.#threads.listen(host, port);
+  }
+
+  #tellFull(max: number, open: number, refused: number): void {
     const { clock, logger } = this.#options;
     const nowMs = clock.nowMs();
     if (nowMs - this.#toldFullMs < TELL_FULL_MS) return;
     this.#toldFullMs = nowMs;
-    const { open, refused } = this.#http.connections;
     const text = 'connections are refused: as many are open as may be, by all or by one address';
     logger.warn('http', text, { open, max, refused });
   }
 
   /** As `HttpServer.retire`. */
   retire(): void {
+    this.#threads?.retire();
     this.#http.retire();
   }
 
   /** Resolves when every request in flight has its answer, after `drainMs` at the latest. */
   async stop(drainMs: number): Promise<void> {
+    await this.#threads?.stop(drainMs);
     await this.#http.stop(drainMs);
     this.#stopRates();
     this.#authenticator?.close();
@@ -140,48 +154,6 @@ function openNodeText(address: string): string {
     'consume, delete and configure. Set JWT_ENABLED=true and a key, or SVC_BIND_ADDR=127.0.0.1, ' +
     'or let only a proxy and the other nodes reach it'
   );
-}
-
-function authenticatorOf({ config, clock, logger }: NodeFrontOptions): TokenAuthenticator {
-  const { jwksUrl, jwksTimeoutMs, jwksRefreshSeconds } = config;
-  return new TokenAuthenticator({
-    keys: {
-      algorithm: config.jwtAlgorithm,
-      secret: config.jwtSecret,
-      publicKey: config.jwtPublicKey,
-    },
-    keySet:
-      jwksUrl === null
-        ? null
-        : { url: jwksUrl, timeoutMs: jwksTimeoutMs, refreshMs: jwksRefreshSeconds * 1000 },
-    issuer: config.jwtIssuer,
-    audience: config.jwtAudience,
-    clockSkewSeconds: config.jwtClockSkewSeconds,
-    roles: {
-      claim: config.jwtRolesClaim,
-      arrayClaim: config.jwtRolesArrayClaim,
-      names: {
-        admin: config.jwtRoleAdmin,
-        'read-write': config.jwtRoleReadWrite,
-        'read-only': config.jwtRoleReadOnly,
-        'write-only': config.jwtRoleWriteOnly,
-      },
-    },
-    clock,
-    logger,
-  });
-}
-
-function gateOptionsOf(config: Config): GateOptions {
-  return {
-    kvReads: { perSecond: config.kvReadRate, burst: config.kvReadBurst },
-    kvWrites: { perSecond: config.kvWriteRate, burst: config.kvWriteBurst },
-    kvNeedsGrant: config.kvRequireGrant,
-    ephemeralMessages: { perSecond: config.ephemeralRate, burst: config.ephemeralBurst },
-    ephemeralNeedsGrant: config.ephemeralRequireGrant,
-    tenantsMax: config.kvTenantsMax,
-    bands: { releasePct: config.kvQuotaReleasePct, hotPct: config.kvQuotaHotPct },
-  };
 }
 
 /** The health of a node that is not open: it applied nothing, and belongs to no cluster as yet. */

@@ -54,16 +54,21 @@ export function ownFiles({ raftAddress, peers }: Pick<Config, 'raftAddress' | 'p
 export function connectionBounds(config: Config, files: number | null): BoundsFound {
   const limit = files ?? FILES_ASSUMED;
   const left = Math.max(CONNECTIONS_MIN, Math.min(limit - ownFiles(config), CONNECTIONS_LIMIT));
-  const { connectionsMax, connectionsPerAddressMax, trustedProxies } = config;
-  const proxies = blockListOf(trustedProxies);
+  const { connectionsMax, connectionsPerAddressMax } = config;
   return {
     bounds: {
       max: Math.min(connectionsMax ?? left, left),
       perAddressMax: connectionsPerAddressMax,
-      isTrustedProxy: (address) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'),
+      isTrustedProxy: trustedProxiesOf(config),
     },
     warning: warningOf(connectionsMax, left, limit),
   };
+}
+
+/** Whether an address stands for many clients. */
+export function trustedProxiesOf({ trustedProxies }: Config): ConnectionBounds['isTrustedProxy'] {
+  const proxies = blockListOf(trustedProxies);
+  return (address) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
 function warningOf(wanted: number | null, left: number, limit: number): string | null {

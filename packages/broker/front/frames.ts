@@ -1,0 +1,166 @@
+/**
+ * Frames on a ring of bytes:
+ *
+ *     frame: length of what follows u32 | kind u8 | id u32 | content
+ *
+ * Numbers are little-endian. A frame may be longer than the ring, and go through it in pieces; what
+ * finds no room waits here, by reference.
+ *
+ * What must hold:
+ * - Frames come whole, and in the order in which they were sent.
+ * - A frame that was received is a part of memory that nobody writes to any more: whoever gets it
+ *   may keep it. Frames that come in one turn share one piece of memory of CHUNK_BYTES_MAX at most,
+ *   and a longer frame has one of its own.
+ */
+import type { RingReader, RingWriter } from './ring.js';
+
+const LENGTH_BYTES = 4;
+const HEAD_BYTES = LENGTH_BYTES + 5;
+/** Copied from the ring at a stretch: 20 us. */
+const CHUNK_BYTES_MAX = 65_536;
+
+/** `content` is a view of memory that stays as it is. */
+export type OnFrame = (kind: number, id: number, content: Uint8Array) => void;
+
+export class FrameSender {
+  readonly #ring: RingWriter;
+  readonly #head = new Uint8Array(HEAD_BYTES);
+  readonly #view = new DataView(this.#head.buffer);
+  /** What found no room, oldest first; of the first of them, the bytes before `#from` are gone. */
+  #waiting: Uint8Array[] = [];
+  #next = 0;
+  #from = 0;
+
+  constructor(ring: RingWriter) {
+    this.#ring = ring;
+  }
+
+  /** Nothing waits for room. */
+  get idle(): boolean {
+    return this.#next === this.#waiting.length;
+  }
+
+  /** The parts are taken by reference: nobody may write to them. To be published. */
+  send(kind: number, id: number, parts: readonly Uint8Array[]): void {
+    let length = HEAD_BYTES - LENGTH_BYTES;
+    for (const part of parts) length += part.length;
+    this.#view.setUint32(0, length, true);
+    this.#head[4] = kind;
+    this.#view.setUint32(5, id, true);
+    // The head is used again, so one that has to wait is copied.
+    if (this.idle && this.#ring.room >= HEAD_BYTES) this.#ring.write(this.#head);
+    else this.#waiting.push(this.#head.slice());
+    for (const part of parts) this.#put(part);
+  }
+
+  #put(part: Uint8Array): void {
+    if (part.length === 0) return;
+    if (!this.idle) {
+      this.#waiting.push(part);
+      return;
+    }
+    const end = this.#ring.write(part);
+    if (end === part.length) return;
+    this.#waiting = [part];
+    this.#next = 0;
+    this.#from = end;
+  }
+
+  /** Writes of what waits as much as there is room for. */
+  go(): void {
+    for (;;) {
+      const part = this.#waiting[this.#next];
+      if (part === undefined) break;
+      this.#from = this.#ring.write(part, this.#from);
+      if (this.#from < part.length) return;
+      this.#waiting[this.#next++] = NOTHING;
+      this.#from = 0;
+    }
+    this.#waiting = [];
+    this.#next = 0;
+  }
+}
+
+const NOTHING = new Uint8Array(0);
+
+export class FrameReceiver {
+  readonly #ring: RingReader;
+  readonly #onFrame: OnFrame;
+  /** A frame of which a part has come. */
+  #partial: Uint8Array | null = null;
+  #partialLength = 0;
+  /** Bytes of a frame's length that came before the rest. */
+  #lead: Uint8Array = NOTHING;
+
+  constructor(ring: RingReader, onFrame: OnFrame) {
+    this.#ring = ring;
+    this.#onFrame = onFrame;
+  }
+
+  /** Takes what there is, `bytesMax` and a piece at most. Returns how many bytes there were. */
+  receive(bytesMax: number): number {
+    let total = 0;
+    while (total < bytesMax) {
+      const count = this.#receivePiece();
+      if (count === 0) break;
+      total += count;
+    }
+    return total;
+  }
+
+  #receivePiece(): number {
+    const available = this.#ring.available;
+    if (available === 0) return 0;
+    const partial = this.#partial;
+    if (partial !== null) {
+      const count = Math.min(available, partial.length - this.#partialLength);
+      this.#ring.read(partial, this.#partialLength, count);
+      this.#partialLength += count;
+      if (this.#partialLength === partial.length) {
+        this.#partial = null;
+        this.#deliver(partial, 0, partial.length);
+      }
+      return count;
+    }
+    const count = Math.min(available, CHUNK_BYTES_MAX);
+    const lead = this.#lead;
+    const chunk = new Uint8Array(lead.length + count);
+    chunk.set(lead);
+    this.#lead = NOTHING;
+    this.#ring.read(chunk, lead.length, count);
+    this.#split(chunk);
+    return count;
+  }
+
+  #split(chunk: Uint8Array): void {
+    let at = 0;
+    while (chunk.length - at >= LENGTH_BYTES) {
+      const length = u32At(chunk, at);
+      const start = at + LENGTH_BYTES;
+      if (length > chunk.length - start) {
+        this.#begin(chunk, start, length);
+        return;
+      }
+      at = start + length;
+      this.#deliver(chunk, start, at);
+    }
+    if (at < chunk.length) this.#lead = chunk.slice(at);
+  }
+
+  #begin(chunk: Uint8Array, start: number, length: number): void {
+    const partial = new Uint8Array(length);
+    partial.set(chunk.subarray(start));
+    this.#partial = partial;
+    this.#partialLength = chunk.length - start;
+  }
+
+  #deliver(bytes: Uint8Array, start: number, end: number): void {
+    const content = bytes.subarray(start + HEAD_BYTES - LENGTH_BYTES, end);
+    this.#onFrame(bytes[start] ?? 0, u32At(bytes, start + 1), content);
+  }
+}
+
+function u32At(bytes: Uint8Array, at: number): number {
+  const low = (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16);
+  return (low | ((bytes[at + 3] ?? 0) << 24)) >>> 0;
+}

@@ -1,0 +1,266 @@
+/**
+ * The front threads of a node: they are started, served, watched, started again and stopped here.
+ *
+ * What must hold:
+ * - One port, which no other process has: before the first thread listens, the port is asked for
+ *   exclusively, for threads share it in a way that would let another process share it too.
+ * - A thread that has gone takes its own clients with it and nothing else. Another takes its place,
+ *   after a pause that doubles while they do not last.
+ * - When the process exits, for whatever reason, the threads close their sockets first: Node aborts
+ *   a process in which a thread is ended with sockets of the native layer open. A thread that does
+ *   not do so within END_MS_MAX is not waited for.
+ */
+import { Worker } from 'node:worker_threads';
+import { type ConnectionBounds, ListenError, portTaken } from '@svc/http';
+import type { Meters } from '@svc/wire';
+import type { Config } from '../config/config.js';
+import type { Cancel, Clock } from '../system/clock.js';
+import type { Logger } from '../system/logging.js';
+import { Channel } from './channel.js';
+import { ringMemory } from './ring.js';
+import {
+  FRONT_TIMES,
+  type ThreadData,
+  type ThreadOrder,
+  type ThreadReport,
+  WAKE,
+} from './thread-data.js';
+import { type CoreService, type ThreadFront, ThreadServer } from './thread-server.js';
+
+export interface FrontThreadsOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly meters: Meters;
+  /** The core's own front. */
+  readonly front: ThreadFront;
+  readonly threads: number;
+  /** The program that a thread runs. */
+  readonly program: URL;
+  readonly bounds: ConnectionBounds;
+  readonly onConnectionsFull: (open: number, refused: number) => void;
+}
+
+/** A turn's commands or answers at full rate are some 50 KiB. */
+const RING_BYTES = 1024 * 1024;
+const RESTART_MS = 100;
+const RESTART_MS_MAX = 10_000;
+/** A thread that has lasted so long was no failure at its start. */
+const LASTING_MS = 60_000;
+const END_MS_MAX = 500;
+
+export class FrontThreads {
+  readonly #options: FrontThreadsOptions;
+  #service: CoreService | null = null;
+  #running: (FrontThread | null)[];
+  #restarts: Cancel[] = [];
+  #isStopping = false;
+  #port = 0;
+  readonly #onExit = () => this.#endAll();
+
+  constructor(options: FrontThreadsOptions) {
+    this.#options = options;
+    this.#running = new Array<null>(options.threads).fill(null);
+  }
+
+  get count(): number {
+    return this.#options.threads;
+  }
+
+  serve(service: CoreService | null): void {
+    this.#service = service;
+  }
+
+  /** Resolves with the port when all threads listen; rejects with `ListenError`. */
+  async listen(host: string, port: number): Promise<number> {
+    const taken = port === 0 ? null : await portTaken(host, port);
+    if (taken !== null) throw taken;
+    process.on('exit', this.#onExit);
+    this.#port = port;
+    const places = [...this.#running.keys()];
+    // The first one finds a free port where none is named.
+    if (port === 0) this.#port = await this.#start(0, host, 0);
+    const others = port === 0 ? places.slice(1) : places;
+    await Promise.all(others.map((place) => this.#start(place, host, 0)));
+    return this.#port;
+  }
+
+  retire(): void {
+    for (const thread of this.#running) thread?.tell({ kind: 'retire' });
+  }
+
+  /** Resolves when every request in flight has its answer, after `drainMs` at the latest. */
+  async stop(drainMs: number): Promise<void> {
+    this.#isStopping = true;
+    for (const cancel of this.#restarts) cancel();
+    const running = this.#running.filter((thread) => thread !== null);
+    for (const thread of running) thread.tell({ kind: 'stop', drainMs });
+    await Promise.all(running.map((thread) => thread.exited));
+    process.off('exit', this.#onExit);
+  }
+
+  /** Resolves with the port once the thread listens. */
+  #start(place: number, host: string, pauseMs: number): Promise<number> {
+    const { clock, logger, meters } = this.#options;
+    const startedMs = clock.nowMs();
+    const thread = new FrontThread(this.#options, () => this.#service, host, this.#port);
+    this.#running[place] = thread;
+    void thread.exited.then((error) => {
+      this.#running[place] = null;
+      if (this.#isStopping) return;
+      const hasLasted = clock.nowMs() - startedMs >= LASTING_MS;
+      const nextMs = hasLasted ? RESTART_MS : Math.min(2 * pauseMs || RESTART_MS, RESTART_MS_MAX);
+      meters.frontThreads.restarts++;
+      logger.error('http', `a front thread has ended, and is started again in ${nextMs} ms`, {
+        error,
+      });
+      this.#restarts[place] = clock.after(nextMs, () => {
+        this.#start(place, host, nextMs).catch((failure) =>
+          logger.error('http', 'a front thread does not listen', { error: String(failure) }),
+        );
+      });
+    });
+    return thread.listening;
+  }
+
+  /** The process exits: nothing runs here any more but this. */
+  #endAll(): void {
+    const running = this.#running.filter((thread) => thread !== null);
+    for (const thread of running) thread.tell({ kind: 'end' });
+    const untilMs = performance.now() + END_MS_MAX;
+    for (const thread of running) thread.awaitEnd(Math.max(0, untilMs - performance.now()));
+  }
+}
+
+/** One life of a thread. */
+class FrontThread {
+  readonly #worker: Worker;
+  readonly #ended = new SharedArrayBuffer(4);
+  readonly #server: ThreadServer;
+  readonly #channel: Channel;
+  readonly #options: FrontThreadsOptions;
+  readonly #host: string;
+  readonly #port: number;
+  readonly listening: Promise<number>;
+  /** Resolves with the reason, as far as there is one. */
+  readonly exited: Promise<string>;
+  #reason = '';
+  #isListening = false;
+
+  constructor(
+    options: FrontThreadsOptions,
+    service: () => CoreService | null,
+    host: string,
+    port: number,
+  ) {
+    const { clock, config, meters, front, threads, program, bounds } = options;
+    this.#options = options;
+    this.#host = host;
+    this.#port = port;
+    const toCore = ringMemory(RING_BYTES);
+    const toThread = ringMemory(RING_BYTES);
+    const data: ThreadData = {
+      isFrontThread: true,
+      config,
+      threads,
+      host,
+      port,
+      connections: dividedBounds(bounds, threads),
+      toCore,
+      toThread,
+      ended: this.#ended,
+    };
+    this.#worker = new Worker(program, { workerData: data });
+    this.#channel = new Channel({
+      outward: toThread,
+      inward: toCore,
+      wake: () => this.tell(WAKE),
+      soon: (work) => clock.soon(work),
+      onFrame: (kind, id, content) => this.#server.received(kind, id, content),
+    });
+    this.#server = new ThreadServer({
+      service,
+      send: (kind, id, parts) => this.#channel.send(kind, id, parts),
+      nowMs: () => clock.nowMs(),
+      front,
+      meters,
+    });
+    this.listening = new Promise((resolve, reject) => {
+      this.#worker.on('message', (report: ThreadReport) => this.#hear(report, resolve, reject));
+      this.#worker.once('exit', () => {
+        reject(new ListenError(host, port, 'listen_failed', 'its thread has ended'));
+      });
+    });
+    this.exited = new Promise((resolve) => {
+      this.#worker.on('error', (error) => {
+        this.#reason = String(error);
+      });
+      this.#worker.once('exit', () => {
+        this.#leave();
+        resolve(this.#reason);
+      });
+    });
+    this.#channel.open();
+  }
+
+  tell(order: ThreadOrder): void {
+    this.#worker.postMessage(order);
+  }
+
+  awaitEnd(msMax: number): void {
+    Atomics.wait(new Int32Array(this.#ended), 0, 0, msMax);
+  }
+
+  #hear(
+    report: ThreadReport,
+    onListening: (port: number) => void,
+    onFailure: (error: Error) => void,
+  ): void {
+    if (report === WAKE) {
+      this.#channel.woken();
+      return;
+    }
+    switch (report.kind) {
+      case 'listening':
+        this.#options.meters.frontThreads.running++;
+        this.#isListening = true;
+        onListening(report.port);
+        break;
+      case 'not-listening':
+        this.#reason = report.why;
+        onFailure(new ListenError(this.#host, this.#port, report.code, report.why));
+        break;
+      case 'full':
+        this.#options.onConnectionsFull(report.open, report.refused);
+        break;
+      case 'times': {
+        const { pipeline } = this.#options.meters;
+        FRONT_TIMES.forEach((name, at) => {
+          const part = report.parts[at];
+          if (part !== undefined) pipeline[name].add(part);
+        });
+        break;
+      }
+      case 'failed':
+        this.#reason = report.error;
+        this.#leave();
+        break;
+    }
+  }
+
+  /** Nothing that the thread was sent counts any more. */
+  #leave(): void {
+    if (this.#isListening) this.#options.meters.frontThreads.running--;
+    this.#isListening = false;
+    this.#channel.close();
+    this.#server.close();
+  }
+}
+
+/** Rounded up: a bound may be exceeded by a connection for each thread but one. */
+function dividedBounds({ max, perAddressMax }: ConnectionBounds, threads: number) {
+  return {
+    max: Math.max(1, Math.floor(max / threads)),
+    perAddressMax: perAddressMax === null ? null : Math.ceil(perAddressMax / threads),
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * Requests that a front thread passes on to the core's own front, on the core's side: calls in
+ * memory (`CallRequest`), whose answers go through the ring.
+ *
+ * What must hold: of an answer no more is on its way than WINDOW_BYTES beyond what the client's
+ * socket has taken. The rest stays with the core's front, which counts it and measures how fast it
+ * is read, as it does for sockets of its own.
+ */
+import type { AnswerHead, CallClient, HttpServer, MemoryCall } from '@svc/http';
+import { headAndBytes, splitCall, TO_THREAD } from './thread-frames.js';
+
+export type SendFrame = (kind: number, id: number, parts: readonly Uint8Array[]) => void;
+
+const WINDOW_BYTES = 256 * 1024;
+const NO_BYTES = new Uint8Array(0);
+
+export class PassedCalls {
+  readonly #front: Pick<HttpServer, 'call'>;
+  readonly #send: SendFrame;
+  readonly #open = new Map<number, PassedCall>();
+
+  constructor(front: Pick<HttpServer, 'call'>, send: SendFrame) {
+    this.#front = front;
+    this.#send = send;
+  }
+
+  get open(): number {
+    return this.#open.size;
+  }
+
+  begin(id: number, content: Uint8Array): void {
+    const { owner, body, ...request } = splitCall(content);
+    const client = new PassedCall(id, this.#send, () => void this.#open.delete(id));
+    this.#open.set(id, client);
+    const peer = Buffer.from(owner, 'latin1');
+    client.call = this.#front.call({ ...request, body, peer, identity: null }, client);
+  }
+
+  /** The client's socket has taken so many bytes more. */
+  taken(id: number, bytes: number): void {
+    this.#open.get(id)?.taken(bytes);
+  }
+
+  /** The client has gone. */
+  gone(id: number): void {
+    const client = this.#open.get(id);
+    this.#open.delete(id);
+    client?.call?.abort();
+  }
+
+  /** All clients have gone, with their thread. */
+  close(): void {
+    for (const id of [...this.#open.keys()]) this.gone(id);
+  }
+}
+
+class PassedCall implements CallClient {
+  readonly #id: number;
+  readonly #send: SendFrame;
+  readonly #over: () => void;
+  call: MemoryCall | null = null;
+  #head: AnswerHead | null = null;
+  #room = WINDOW_BYTES;
+
+  constructor(id: number, send: SendFrame, over: () => void) {
+    this.#id = id;
+    this.#send = send;
+    this.#over = over;
+  }
+
+  taken(bytes: number): void {
+    this.#room += bytes;
+    this.call?.takesMore();
+  }
+
+  /** It is sent with the first bytes. */
+  onHead(head: AnswerHead): void {
+    this.#head = head;
+  }
+
+  onBytes(bytes: Uint8Array): number {
+    const count = Math.min(bytes.length, this.#room);
+    if (count === 0) return 0;
+    this.#room -= count;
+    // Lent bytes, and the ring may be full.
+    this.#give(bytes.slice(0, count));
+    return count;
+  }
+
+  onEnd(): void {
+    if (this.#head !== null) this.#give(NO_BYTES);
+    this.#over();
+  }
+
+  onBroken(): void {
+    this.#send(TO_THREAD.broken, this.#id, []);
+    this.#over();
+  }
+
+  /** Bodies come whole. */
+  onReadOn(): void {}
+
+  #give(bytes: Uint8Array): void {
+    const head = this.#head;
+    this.#head = null;
+    if (head === null) this.#send(TO_THREAD.bytes, this.#id, [bytes]);
+    else this.#send(TO_THREAD.head, this.#id, headAndBytes(head, bytes));
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * The broker as a front thread sees it: commands go to the core thread, and what comes of them is
+ * handed to the request that waits. It holds nothing else; deadlines, leaders and claims are the
+ * core's.
+ *
+ * What must hold:
+ * - Each request that was sent is answered once, or was left by its client: then the core is told,
+ *   and says when nothing more will come.
+ * - What a pop has claimed and its client did not get is given back: by the core when it hears of
+ *   the client in time, and otherwise from here.
+ * - A large answer counts in the core's budget of answers until the client has taken it.
+ */
+import type { Command, PopCommand, RefusedOutcome } from '@svc/engine';
+import {
+  type DeliveredOutcome,
+  type Elsewhere,
+  type Exchange,
+  PassedAnswer,
+  type PassedRequest,
+  type Reply,
+  ROUTES,
+  type Route,
+  type Service,
+  type SubmittedCommand,
+  type SubmittedOutcome,
+  type UnreadAnswer,
+} from '@svc/http';
+import { mayNeedAckSlices } from '../requests/ack-slices.js';
+import { mayNeedSlices } from '../requests/push-slices.js';
+import type { Channel } from './channel.js';
+import {
+  callParts,
+  commandParts,
+  moreParts,
+  popParts,
+  readDelivered,
+  readOutcome,
+  splitHead,
+  TO_CORE,
+  TO_THREAD,
+} from './thread-frames.js';
+
+/** A reply of the front is an exchange. */
+type AnyReply = Reply<never> & Pick<UnreadAnswer, 'owner' | 'cutOff'>;
+type PopReply = Reply<DeliveredOutcome | RefusedOutcome>;
+
+interface Waiting {
+  /** null: the client has gone. */
+  reply: AnyReply | null;
+  /** null: not of a pop. */
+  readonly pop: PopCommand | null;
+}
+
+const ID_MAX = 0xffff_ffff;
+
+/** What a thread serves; all other routes are passed on to the core's own front. */
+const SERVED = [
+  'POST /api/v1/push',
+  'GET /api/v1/pop',
+  'GET /api/v1/pop/queue/{queue}',
+  'GET /api/v1/pop/queue/{queue}/partition/{partition}',
+  'POST /api/v1/ack',
+  'POST /api/v1/ack/batch',
+  'POST /api/v1/lease/{leaseId}/extend',
+];
+const ELSEWHERE: ReadonlySet<Route> = new Set(
+  ROUTES.filter(({ method, path }) => !SERVED.includes(`${method} ${path}`)),
+);
+
+type Served = Pick<Service, 'monotonicMs' | 'submit' | 'pop'>;
+
+export class RemoteService implements Served, Elsewhere {
+  readonly #channel: Pick<Channel, 'send'>;
+  readonly #nowMs: () => number;
+  readonly #beforePass: () => void;
+  readonly #waiting = new Map<number, Waiting>();
+  /** Large answers that their readers have not taken. */
+  readonly #held = new Map<number, AnyReply>();
+  /** Requests that were passed on; the answer is null until its head has come. */
+  readonly #passed = new Map<number, { exchange: Exchange; answer: PassedAnswer | null }>();
+  #lastId = 0;
+
+  /** `beforePass`: what the core's front may show is to be sent before. */
+  constructor(channel: Pick<Channel, 'send'>, nowMs: () => number, beforePass: () => void) {
+    this.#channel = channel;
+    this.#beforePass = beforePass;
+    this.#nowMs = nowMs;
+  }
+
+  monotonicMs(): number {
+    return this.#nowMs();
+  }
+
+  submit(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void {
+    const id = this.#begin(reply as unknown as AnyReply, null);
+    this.#channel.send(TO_CORE.command, id, commandParts(command, this.#nowMs()));
+    // A call in slices does nothing more for a client that has gone. Its body is still held.
+    if (!mayBeSliced(command)) return;
+    reply.onTaken = () => {
+      if (reply.gone) this.#tellGone(id);
+    };
+  }
+
+  pop(command: PopCommand, reply: PopReply): void {
+    const exchange = reply as unknown as AnyReply;
+    const id = this.#begin(exchange, command);
+    const { owner } = exchange;
+    this.#channel.send(TO_CORE.pop, id, popParts(command, owner, this.#nowMs()));
+    reply.onGone = () => this.#tellGone(id);
+  }
+
+  serves(route: Route): boolean {
+    return ELSEWHERE.has(route);
+  }
+
+  pass({ body, ...head }: PassedRequest, exchange: Exchange): void {
+    const id = this.#newId();
+    this.#passed.set(id, { exchange, answer: null });
+    exchange.onTaken = () => {
+      this.#passed.delete(id);
+      if (exchange.gone) this.#channel.send(TO_CORE.gone, id, []);
+    };
+    this.#beforePass();
+    this.#channel.send(TO_CORE.call, id, callParts({ ...head, owner: exchange.owner }, body));
+  }
+
+  /** From the core. */
+  received(kind: number, id: number, content: Uint8Array): void {
+    if (kind === TO_THREAD.cut) {
+      this.#held.get(id)?.cutOff();
+      return;
+    }
+    if (kind >= TO_THREAD.head) {
+      this.#receivedOfPassed(kind, id, content);
+      return;
+    }
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(id);
+    switch (kind) {
+      case TO_THREAD.outcome:
+        waiting.reply?.send((readOutcome(content) ?? UNREADABLE) as never);
+        break;
+      case TO_THREAD.delivered:
+        this.#deliver(waiting, content);
+        break;
+      case TO_THREAD.held:
+        this.#deliverHeld(id, waiting, content);
+        break;
+    }
+  }
+
+  #receivedOfPassed(kind: number, id: number, content: Uint8Array): void {
+    const passed = this.#passed.get(id);
+    if (passed === undefined) return;
+    if (kind === TO_THREAD.broken) {
+      this.#passed.delete(id);
+      passed.exchange.cutOff();
+    } else if (kind === TO_THREAD.bytes) passed.answer?.add(content);
+    else {
+      const [head, bytes] = splitHead(content);
+      const answer = new PassedAnswer(head, (taken) => {
+        if (this.#passed.has(id)) this.#channel.send(TO_CORE.more, id, moreParts(taken));
+      });
+      passed.answer = answer;
+      if (bytes.length > 0) answer.add(bytes);
+      passed.exchange.pass(answer);
+    }
+  }
+
+  #begin(reply: AnyReply, pop: PopCommand | null): number {
+    const id = this.#newId();
+    this.#waiting.set(id, { reply, pop });
+    return id;
+  }
+
+  #newId(): number {
+    do this.#lastId = this.#lastId === ID_MAX ? 1 : this.#lastId + 1;
+    while (this.#isUsed(this.#lastId));
+    return this.#lastId;
+  }
+
+  #isUsed(id: number): boolean {
+    return this.#waiting.has(id) || this.#held.has(id) || this.#passed.has(id);
+  }
+
+  /** An answer may be on its way; the core says `over` when none is. */
+  #tellGone(id: number): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    waiting.reply = null;
+    this.#channel.send(TO_CORE.gone, id, []);
+  }
+
+  #deliver({ reply, pop }: Waiting, content: Uint8Array): void {
+    const outcome = readDelivered(content);
+    const isReceived = reply?.send((outcome ?? UNREADABLE) as never) ?? false;
+    if (!isReceived && outcome !== null && pop !== null) this.#giveBack(pop, outcome);
+  }
+
+  #deliverHeld(id: number, waiting: Waiting, content: Uint8Array): void {
+    const { reply } = waiting;
+    if (reply === null || reply.gone) this.#channel.send(TO_CORE.taken, id, []);
+    else {
+      this.#held.set(id, reply);
+      reply.onTaken = () => {
+        if (this.#held.delete(id)) this.#channel.send(TO_CORE.taken, id, []);
+      };
+    }
+    this.#deliver(waiting, content);
+  }
+
+  #giveBack({ tenant, consumerGroup }: PopCommand, { leaseId, claims }: DeliveredOutcome): void {
+    if (leaseId === '' || claims.length === 0) return;
+    const partitionNumbers = claims.map(({ partitionNumber }) => partitionNumber);
+    const command: Command = {
+      kind: 'give-back',
+      tenant,
+      consumerGroup,
+      leaseId,
+      partitionNumbers,
+    };
+    this.#channel.send(TO_CORE.giveBack, 0, commandParts(command, this.#nowMs()));
+  }
+}
+
+const UNREADABLE: RefusedOutcome = {
+  kind: 'refused',
+  refusal: { reason: 'internal', error: 'the answer of the core thread cannot be read' },
+};
+
+function mayBeSliced(command: SubmittedCommand): boolean {
+  if (command.kind === 'push') return mayNeedSlices(command);
+  return command.kind === 'ack' && mayNeedAckSlices(command);
+}

@@ -1,0 +1,302 @@
+/**
+ * What one front thread asks of the core thread. Its requests enter where those of the core's own
+ * front do, through `Service`: admission, the table of held requests, leaders elsewhere and slices
+ * are the same, and nothing of them is known in the thread. (A follower's commands enter at the
+ * leader's office instead, and their sender holds them while nobody leads; a thread that did so
+ * would have a table of requests of its own.)
+ *
+ * What must hold:
+ * - A request is answered once, unless its client has gone, or its thread.
+ * - A thread that is gone is the end of all its clients: what waits is left, what pops have claimed
+ *   is given back, and the room of their answers is free.
+ * - An answer of a pop has room in the budget of the core's answers before it is read. A small one
+ *   lets go of it as it enters the ring, for it goes from there to the buffers of the socket, where
+ *   small answers do not count either; a large one when the thread says that it was taken.
+ */
+import type { Command, GiveBackCommand, RefusedOutcome } from '@svc/engine';
+import type {
+  AnswerBudget,
+  AnswerRoom,
+  DeliveredOutcome,
+  HttpServer,
+  Reply,
+  Service,
+  SubmittedCommand,
+  SubmittedOutcome,
+  UnreadAnswer,
+} from '@svc/http';
+import type { Meters } from '@svc/wire';
+import { NO_LEADER } from '../reads/held-reads.js';
+import { PassedCalls, type SendFrame } from './passed-calls.js';
+import {
+  addCalls,
+  deliveredParts,
+  outcomeParts,
+  readCommand,
+  readMore,
+  splitPop,
+  TO_CORE,
+  TO_THREAD,
+} from './thread-frames.js';
+
+/** What the threads are served by. */
+export interface CoreService extends Pick<Service, 'submit' | 'pop'> {
+  /** Undoes the claims of a pop that reached nobody. */
+  giveBack(command: GiveBackCommand): void;
+}
+
+/** The core's own front, as far as threads need it. */
+export interface ThreadFront extends Pick<HttpServer, 'call'> {
+  readonly rim: { readonly answers: AnswerBudget };
+}
+
+export interface ThreadServerOptions {
+  /** null: the node is not open. */
+  readonly service: () => CoreService | null;
+  readonly send: SendFrame;
+  readonly nowMs: () => number;
+  /** The core's own front, which serves what threads do not. */
+  readonly front: ThreadFront;
+  readonly meters: Meters;
+}
+
+/** An answer from this size on waits in its thread for its reader, who may be slow. */
+const HELD_BYTES_MIN = 32_768;
+const UNREADABLE: RefusedOutcome = {
+  kind: 'refused',
+  refusal: { reason: 'internal', error: 'a command of a front thread cannot be read' },
+};
+const UNREADY: RefusedOutcome = { kind: 'refused', refusal: NO_LEADER };
+
+export class ThreadServer {
+  readonly #options: ThreadServerOptions;
+  /** Requests without an answer, and answers of pops that their clients have not taken. */
+  readonly #open = new Map<number, ThreadReply | ThreadPop>();
+  readonly #calls: PassedCalls;
+
+  constructor(options: ThreadServerOptions) {
+    this.#options = options;
+    this.#calls = new PassedCalls(options.front, options.send);
+  }
+
+  /** Requests of the thread that wait here. */
+  get open(): number {
+    return this.#open.size + this.#calls.open;
+  }
+
+  /** From the thread. */
+  received(kind: number, id: number, content: Uint8Array): void {
+    switch (kind) {
+      case TO_CORE.command:
+        this.#submit(id, content);
+        break;
+      case TO_CORE.pop:
+        this.#pop(id, content);
+        break;
+      case TO_CORE.giveBack:
+        this.#giveBack(content);
+        break;
+      case TO_CORE.gone:
+        this.#gone(id);
+        break;
+      case TO_CORE.taken:
+        this.#taken(id);
+        break;
+      case TO_CORE.calls:
+        addCalls(this.#options.meters.calls, content);
+        break;
+      case TO_CORE.call:
+        this.#calls.begin(id, content);
+        break;
+      case TO_CORE.more:
+        this.#calls.taken(id, readMore(content));
+        break;
+    }
+  }
+
+  /** The thread is gone. */
+  close(): void {
+    const open = [...this.#open.values()];
+    this.#open.clear();
+    for (const one of open) one.leave();
+    this.#calls.close();
+  }
+
+  #submit(id: number, content: Uint8Array): void {
+    const service = this.#options.service();
+    const reply = new ThreadReply(this, id);
+    this.#open.set(id, reply);
+    const command = readCommand(content, this.#options.nowMs());
+    if (command === null) reply.send(UNREADABLE);
+    else if (service === null) reply.send(UNREADY);
+    else service.submit(command as SubmittedCommand, reply);
+  }
+
+  #pop(id: number, content: Uint8Array): void {
+    const { service, nowMs, front } = this.#options;
+    const [owner, bytes] = splitPop(content);
+    const reply = new ThreadPop(this, id, front.rim.answers, owner);
+    this.#open.set(id, reply);
+    const command = readCommand(bytes, nowMs());
+    if (command?.kind !== 'pop') reply.send(UNREADABLE);
+    else (service() ?? NOBODY).pop(command, reply);
+  }
+
+  #giveBack(content: Uint8Array): void {
+    const command: Command | null = readCommand(content, this.#options.nowMs());
+    if (command?.kind === 'give-back') this.#options.service()?.giveBack(command);
+  }
+
+  #gone(id: number): void {
+    const one = this.#open.get(id);
+    this.#open.delete(id);
+    one?.leave();
+    this.#calls.gone(id);
+    this.#options.send(TO_THREAD.over, id, []);
+  }
+
+  #taken(id: number): void {
+    const one = this.#open.get(id);
+    this.#open.delete(id);
+    one?.leave();
+  }
+
+  answered(id: number, outcome: SubmittedOutcome): void {
+    this.#open.delete(id);
+    this.#options.send(TO_THREAD.outcome, id, outcomeParts(outcome));
+  }
+
+  /** The thread closes the connection, and says that the answer is taken. */
+  cutOff(pop: ThreadPop): void {
+    this.#open.delete(pop.id);
+    pop.free();
+    this.#options.send(TO_THREAD.cut, pop.id, []);
+  }
+
+  delivered(pop: ThreadPop, outcome: DeliveredOutcome): void {
+    const parts = deliveredParts(outcome);
+    let bytes = 0;
+    for (const part of parts) bytes += part.length;
+    if (bytes < HELD_BYTES_MIN) {
+      this.#open.delete(pop.id);
+      pop.free();
+      this.#options.send(TO_THREAD.delivered, pop.id, parts);
+    } else {
+      pop.hold(bytes);
+      this.#options.send(TO_THREAD.held, pop.id, parts);
+    }
+  }
+}
+
+/** While the node is not open. */
+const NOBODY: Pick<Service, 'pop'> = { pop: (_, reply) => void reply.send(UNREADY) };
+
+/** A request of a thread, as the broker sees it. */
+class ThreadReply implements Reply<SubmittedOutcome> {
+  readonly #server: ThreadServer;
+  readonly #id: number;
+  gone = false;
+  onGone: (() => void) | null = null;
+
+  constructor(server: ThreadServer, id: number) {
+    this.#server = server;
+    this.#id = id;
+  }
+
+  send(outcome: SubmittedOutcome): boolean {
+    if (this.gone) return false;
+    this.#server.answered(this.#id, outcome);
+    return true;
+  }
+
+  leave(): void {
+    this.gone = true;
+    this.onGone?.();
+  }
+}
+
+/** A pop of a thread, and the room of its answer. */
+class ThreadPop implements Reply<DeliveredOutcome | RefusedOutcome>, AnswerRoom, UnreadAnswer {
+  readonly #server: ThreadServer;
+  readonly #answers: AnswerBudget;
+  readonly id: number;
+  readonly owner: string;
+  gone = false;
+  onGone: (() => void) | null = null;
+  reservedBytes = 0;
+  answerBytes = 0;
+  /** Sweeps since the thread was given the answer. */
+  #sweeps = 0;
+  #isAnswered = false;
+
+  constructor(server: ThreadServer, id: number, answers: AnswerBudget, owner: string) {
+    this.#server = server;
+    this.id = id;
+    this.#answers = answers;
+    this.owner = owner;
+  }
+
+  get room(): AnswerRoom {
+    return this;
+  }
+
+  send(outcome: DeliveredOutcome | RefusedOutcome): boolean {
+    if (this.gone) return false;
+    this.#isAnswered = true;
+    this.onGone = null;
+    if (outcome.kind === 'delivered') this.#server.delivered(this, outcome);
+    else {
+      this.free();
+      this.#server.answered(this.id, outcome);
+    }
+    return true;
+  }
+
+  /** Its client has gone, or has taken the answer. */
+  leave(): void {
+    this.free();
+    if (this.#isAnswered) return;
+    this.gone = true;
+    this.onGone?.();
+  }
+
+  free(): void {
+    this.#answers.release('pop', this);
+  }
+
+  hold(bytes: number): void {
+    this.answerBytes = bytes;
+    this.#answers.hold('pop', this);
+  }
+
+  // --- room --------------------------------------------------------------------------------------
+
+  get freeBytes(): number {
+    return this.gone ? Number.MAX_SAFE_INTEGER : this.#answers.freeFor('pop', this);
+  }
+
+  reserve(bytes: number): boolean {
+    return this.gone || this.#answers.reserve('pop', this, bytes);
+  }
+
+  wait(bytes: number, untilMs: number, done: (hasRoom: boolean) => void): void {
+    if (this.gone) setImmediate(done, false);
+    else this.#answers.wait('pop', this, bytes, untilMs, done);
+  }
+
+  // --- what is not taken -------------------------------------------------------------------------
+
+  /** The thread measures its readers, and ends those that are too slow for any. */
+  sweep(): void {
+    this.#sweeps++;
+  }
+
+  /** How fast it is read only the thread knows: the answer that was given out first goes first. */
+  sweepsLeft(): number {
+    return this.#sweeps;
+  }
+
+  cutOff(): void {
+    this.#server.cutOff(this);
+  }
+}
