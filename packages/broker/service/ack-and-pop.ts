@@ -1,8 +1,8 @@
 /**
  * A pop that brings the acknowledgements of the batch before: two commands, one request.
  *
- * The job: a consumer is done with a batch and wants the next one. One request costs half of two,
- * at the client, in HTTP and on the way to a leader that is elsewhere.
+ * The job: a consumer is done with a batch and wants the next one. One request costs half of two
+ * at the client and in HTTP (docs/performance.md has figures), and one way to the node.
  *
  * It is two commands and not a new one. They are submitted one behind the other in one call, so
  * they stand in the leader's line in this order, mostly in one turn: one entry holds what the
