@@ -63,6 +63,8 @@ const TABLE: readonly Row[] = [
       '@svc/storage',
       '@svc/test',
       '@svc/client',
+      '@svc/gateway',
+      '@svc/http',
       'bullmq',
     ],
     types: [],

@@ -210,6 +210,18 @@ describe('a client', () => {
     expect(finished).toEqual([null]);
   });
 
+  test('that goes before its request is admitted leaves nothing taken', async () => {
+    let decide = (_: ReturnType<typeof admitted>) => {};
+    admit = () => new Promise((resolve) => (decide = resolve));
+    client.send(requestBytes('/api/v1/pop/queue/q?wait=true'));
+    await until(() => listener.inFlight() === 1);
+    client.destroy();
+    await until(() => listener.inFlight() === 0);
+    decide(admitted());
+    await until(() => finished.length > 0);
+    expect([finished, front.server.inFlight()]).toEqual([[null], 0]);
+  });
+
   test('that waits for too long is answered 504', async () => {
     front.service.onPop = () => {};
     const answer = client.request('/api/v1/pop/queue/q?wait=true');

@@ -266,7 +266,10 @@ export class GatewayListener {
     // Nothing of the body is read until the caller is known, and nothing of it is lost.
     if (!isRead) source = new HeldBody(response, exchange, 'growing');
     admission.then(
-      (decided) => exchange.open && this.#decided(arrival, decided, source),
+      (decided) => {
+        if (exchange.open) this.#decided(arrival, decided, source);
+        else if (decided.kind === 'admitted') decided.finish(null);
+      },
       (error: unknown) => exchange.failed('a request failed', error),
     );
   }
