@@ -135,6 +135,9 @@ export async function keysOf(records: Records, clusterId: string): Promise<KeyRo
   return keys.sort((one, other) => other.created_at_us - one.created_at_us);
 }
 
+/** A use is written when the one that is stored is older than this: a busy key costs no writes. */
+const USE_STEP_US = 600_000_000;
+
 /** Notes when keys were last used; a key that changes at the same moment is left out. */
 export async function noteKeyUses(
   records: Pick<Records, 'store'>,
@@ -145,7 +148,8 @@ export async function noteKeyUses(
     const held = await readMany(records, KEYS, ids.slice(from, from + BATCH_OPS_MAX));
     const ops = held.flatMap(({ value, version }): WriteOp[] => {
       const usedUs = uses.get(value.id) ?? 0;
-      if (usedUs <= (value.last_used_at_us ?? 0)) return [];
+      const storedUs = value.last_used_at_us;
+      if (storedUs !== undefined && usedUs < storedUs + USE_STEP_US) return [];
       const used: KeyRow = { ...value, last_used_at_us: usedUs };
       const at = { namespace: KEYS.namespace, key: keyOf(KEYS, value) };
       return [{ op: 'put', ...at, value: used, expect: version }];

@@ -251,19 +251,27 @@ describe('keys', () => {
     expect((await keysOf(records, clusterId)).map(({ id }) => id)).toEqual([key.id]);
   });
 
-  test('their last use is noted, and only goes on', async () => {
+  test('their last use is noted, to ten minutes', async () => {
     const { made, ...records } = await withCluster();
-    const wanted = { clusterId: made.cluster.id, name: 'ci', keyHash: HASH, scopes: ['read'] };
-    const { key } = done(await registerKey(records, SYSTEM, wanted as never));
-    await noteKeyUses(
-      records,
-      new Map([
-        [key.id, 5],
-        [NIL_ID, 9],
-      ]),
-    );
-    await noteKeyUses(records, new Map([[key.id, 4]]));
-    expect((await read(records, KEYS, key.id))?.value.last_used_at_us).toBe(5);
+    const scopes = ['read'] as const;
+    const wanted = { clusterId: made.cluster.id, name: 'ci', keyHash: HASH, scopes };
+    const { key } = done(await registerKey(records, SYSTEM, wanted));
+    const batches = records.store.calls.batch;
+    const used = async (atUs: number) => {
+      await noteKeyUses(
+        records,
+        new Map([
+          [key.id, atUs],
+          [NIL_ID, 9],
+        ]),
+      );
+      return (await read(records, KEYS, key.id))?.value.last_used_at_us;
+    };
+    expect(await used(5)).toBe(5);
+    expect(await used(4)).toBe(5);
+    expect(await used(600_000_004)).toBe(5);
+    expect(records.store.calls.batch, 'one write').toBe(batches + 1);
+    expect(await used(600_000_005)).toBe(600_000_005);
   });
 });
 

@@ -62,7 +62,7 @@ export class BootstrapSettingsError extends Error {
 }
 
 const TARGET = 'gateway';
-const USES_FLUSH_MS = 60_000;
+const USES_FLUSH_MS = 300_000;
 const RETRY_MS = 200;
 const RETRY_MS_MAX = 5_000;
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
