@@ -36,6 +36,9 @@ export const SHARED: Environment = {
   SVC_KV_WRITE_BURST: '100000',
 };
 
+/** The shared node serves its port by a front thread; all others do without. */
+const SHARED_NODE: Environment = { ...SHARED, SVC_HTTP_THREADS: '1' };
+
 /** What every node of a test has in common. */
 const PLACE = { tenants: 'c0ffee00', isPinned: true } as const;
 
@@ -46,7 +49,7 @@ export async function openNode(
 ): Promise<OpenPlace> {
   const directory = temporaryDirectory();
   const port = await freePort();
-  const settings = { directory: directory.path, port, environment: environment ?? SHARED };
+  const settings = { directory: directory.path, port, environment: environment ?? SHARED_NODE };
   let node = await startNode(settings);
   const client = new HttpClient(port);
   const restart = async (signal: 'SIGKILL' | 'SIGTERM') => {
