@@ -8,6 +8,7 @@
  * - Stack traces name the sources: the map of the bundle leads through those of the compiler.
  * - The bundle lies as deep below the checkout as the files it replaces, for their paths start from
  *   `import.meta.url`. Native packages, and those that a worker thread loads by path, stay outside.
+ * - The gateway stays outside: a node that runs none never loads it.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +28,7 @@ const broker = join(root, 'packages/broker/dist');
 await build({
   input: { node: join(broker, 'node/program.js') },
   platform: 'node',
-  external: ['lmdb'],
+  external: ['lmdb', '@svc/gateway'],
   plugins: [compilerMaps],
   treeshake: false,
   optimization: { inlineConst: false },

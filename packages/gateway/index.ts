@@ -25,6 +25,7 @@ export * from './edge/login-guard.js';
 export * from './edge/networks.js';
 export * from './edge/origins.js';
 export * from './edge/security-headers.js';
+export * from './embedding/gateway.js';
 export * from './limits/admission.js';
 export * from './limits/cluster-limits.js';
 export * from './limits/limits.js';

@@ -126,6 +126,9 @@ function contradictionOf(settings: Settings): string | null {
   if (settings.forceRecover !== null && settings.replicator === 'local') {
     return 'SVC_RAFT_FORCE_RECOVER needs SVC_RAFT_REPLICATOR=openraft';
   }
+  if ((settings.gatewayTlsCertificate === null) !== (settings.gatewayTlsKey === null)) {
+    return 'SVC_TLS_CERT and SVC_TLS_KEY are needed together: one of them is set alone';
+  }
   if (settings.autopilotBatchMin > settings.autopilotBatchMax) {
     return (
       `SVC_RAFT_AUTOPILOT_BATCH_MIN=${settings.autopilotBatchMin} is above ` +

@@ -8,6 +8,7 @@ import { directory, host, listenKind, port, serverIdKind } from './addresses.js'
 import { AUTHENTICATION_VARIABLES } from './authentication.js';
 import { DOOR_VARIABLES } from './door.js';
 import { EDGE_VARIABLES } from './edge.js';
+import { GATEWAY_VARIABLES } from './gateway.js';
 import { GATEWAY_LIMIT_VARIABLES } from './gateway-limits.js';
 import { NAME_VARIABLES } from './names.js';
 import { forceRecoverKind, nodeIdKind, peersKind, replicatorKind, timing } from './peers.js';
@@ -424,6 +425,8 @@ export const VARIABLES = {
 
   ...STANDBY_VARIABLES,
 
+  ...GATEWAY_VARIABLES,
+
   ...GATEWAY_LIMIT_VARIABLES,
   ...EDGE_VARIABLES,
 
@@ -456,7 +459,6 @@ export const ABSENT_VARIABLES: readonly Variable<null | false>[] = [
     absentWhenSet('way to skip entries'),
     'entries to pass over',
   ),
-  absent('gateway', 'SVC_PROXY_EMBEDDED', absentWhenOn('gateway'), 'gateway in the process'),
   absent('gateway', 'SVC_KAFKA_EMBEDDED', absentWhenOn('log facade'), 'log facade in the process'),
   absent('gateway', 'SVC_SQS_EMBEDDED', absentWhenOn('queue facade'), 'queue facade'),
   absent('gateway', 'SVC_S3_EMBEDDED', absentWhenOn('lake sink'), 'object-store sink'),

@@ -4,14 +4,24 @@
  */
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { createServer, type HttpServer, isLoopback, type Service } from '@svc/http';
+import type { Gateway } from '@svc/gateway';
+import {
+  type ConnectionBounds,
+  createServer,
+  type HttpServer,
+  isLoopback,
+  type Service,
+} from '@svc/http';
 import { type HealthAnswer, type Meters, VERSION } from '@svc/wire';
 import { hostAndPortText } from '../config/addresses.js';
 import type { Config } from '../config/config.js';
+import { openEmbeddedGateway } from '../gateway/embedded.js';
+import { isFronted } from '../gateway/settings.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
 import { logRates } from '../system/logging-rates.js';
 import { sizesOf, totalsOf } from '../system/logging-totals.js';
+import type { RandomSource } from '../system/random.js';
 import type { TokenAuthenticator } from '../tokens/authenticator.js';
 import { connectionBounds, readFileLimit } from './connection-bounds.js';
 import { authenticatorFor, frontOptions, threadsOf } from './front-options.js';
@@ -35,6 +45,9 @@ export interface NodeFrontOptions {
   readonly meters: Meters;
   /** The program that front threads run; null: there are none. */
   readonly threadProgram: URL | null;
+  readonly random: RandomSource;
+  /** A setting of the gateway cannot be: the process must end. */
+  readonly onFatal: (error: Error) => void;
 }
 
 /** What the front asks of the broker. */
@@ -47,6 +60,8 @@ export class NodeFront {
   /** null: the port is served here. */
   readonly #threads: FrontThreads | null;
   readonly #authenticator: TokenAuthenticator | null;
+  readonly #bounds: ConnectionBounds;
+  #gateway: Gateway | null = null;
   #service: FrontService | null = null;
   #listening = false;
   #stopRates: Cancel = () => {};
@@ -58,6 +73,7 @@ export class NodeFront {
     this.#options = options;
     const { bounds, warning } = connectionBounds(config, readFileLimit());
     if (warning !== null) logger.warn('boot', warning);
+    this.#bounds = bounds;
     this.#authenticator = authenticatorFor(options);
     this.#http = createServer(
       {
@@ -105,10 +121,27 @@ export class NodeFront {
   async listen(): Promise<void> {
     if (this.#listening) return;
     this.#listening = true;
-    const { config, logger } = this.#options;
+    const { config } = this.#options;
     const { meters } = this.#http;
     const sizes = () => (this.#service === null ? null : sizesOf(this.#service));
     this.#stopRates = logRates(this.#options, config.logRatesMs, () => totalsOf(meters), sizes);
+    // First: whoever asks the plain port for the node's health asks whether it serves.
+    if (config.gatewayEmbedded) this.#gateway = await this.#openGateway();
+    if (!isFronted(config)) await this.#listenPlain();
+  }
+
+  #openGateway(): Promise<Gateway> {
+    return openEmbeddedGateway({
+      ...this.#options,
+      front: this.#http,
+      kv: () => this.#service?.kv ?? null,
+      connections: this.#bounds,
+      onConnectionsFull: (open, refused) => this.#tellFull(this.#bounds.max, open, refused),
+    });
+  }
+
+  async #listenPlain(): Promise<void> {
+    const { config, logger } = this.#options;
     const host = config.bindAddress;
     const port = await this.#listen(host, config.port);
     const address = hostAndPortText({ host, port });
@@ -134,12 +167,15 @@ export class NodeFront {
 
   /** As `HttpServer.retire`. */
   retire(): void {
+    this.#gateway?.retire();
     this.#threads?.retire();
     this.#http.retire();
   }
 
   /** Resolves when every request in flight has its answer, after `drainMs` at the latest. */
   async stop(drainMs: number): Promise<void> {
+    const { gatewayDrainMs } = this.#options.config;
+    await this.#gateway?.close(Math.min(drainMs, gatewayDrainMs));
     await this.#threads?.stop(drainMs);
     await this.#http.stop(drainMs);
     this.#stopRates();

@@ -101,6 +101,8 @@ export class NodeProcess {
       config,
       clock,
       logger,
+      random: this.#options.random,
+      onFatal: this.#options.onFatal,
       readableVersion: CLUSTER_VERSION,
       meters: this.#meters,
       threadProgram: this.#options.threadProgram ?? null,

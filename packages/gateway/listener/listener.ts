@@ -71,7 +71,7 @@ export interface ListenerConfig {
   /** `SVC_PROXY_TENANT_HEADER`: clusters have tenants of their own. */
   readonly hasTenants: boolean;
   readonly connections: ConnectionBounds;
-  readonly onConnectionsFull: () => void;
+  readonly onConnectionsFull: (open: number, refused: number) => void;
   readonly tls: TlsFiles | null;
 }
 
@@ -110,7 +110,15 @@ export class GatewayListener {
     this.#bounds = new HeadBounds(config.head);
     const { connections, onConnectionsFull, tls } = config;
     this.#sockets = new SocketListener(
-      { bounds: connections, nowMs, onFull: onConnectionsFull, tls },
+      {
+        bounds: connections,
+        nowMs,
+        onFull: () => {
+          const { open, refused } = this.#sockets.connections;
+          onConnectionsFull(open, refused);
+        },
+        tls,
+      },
       (response, request, tracked) => this.#handle(response, request, tracked),
     );
   }

@@ -1,0 +1,279 @@
+/**
+ * The gateway of one node, joined from its parts (gateway 1): made, opened and closed by the node
+ * that runs it, which gives it the front, the store and the clocks.
+ *
+ * It serves from its start on. What has to be in the store is written beside that, however long the
+ * store is away: until then requests are 503. A setting that cannot be ends the node's start;
+ * signing material that cannot be used costs the logins alone.
+ */
+import { type ConnectionBounds, ROUTES, Router, type TlsFiles } from '@svc/http';
+import type { Rate } from '../base/bucket.js';
+import type { Clock } from '../base/clock.js';
+import type { Logger } from '../base/logger.js';
+import type { Random } from '../base/random.js';
+import { Passwords } from '../credentials/passwords.js';
+import { type SessionTokenOptions, SessionTokens } from '../credentials/session-tokens.js';
+import { AddressRates } from '../edge/address-rates.js';
+import { ClientAddresses } from '../edge/client-address.js';
+import type { HeadLimits } from '../edge/head-bounds.js';
+import { Networks } from '../edge/networks.js';
+import { type OriginOptions, Origins } from '../edge/origins.js';
+import { type HstsMode, SecurityHeaders } from '../edge/security-headers.js';
+import { Admission } from '../limits/admission.js';
+import { ClusterLimits } from '../limits/cluster-limits.js';
+import { PushBlocks } from '../limits/push-blocks.js';
+import { GatewayListener } from '../listener/listener.js';
+import type { Upstream } from '../listener/relay.js';
+import { Passage, type PassageConfig } from '../passage/passage.js';
+import { Targets } from '../pipeline/targets.js';
+import { loadClusterView } from '../records/clusters.js';
+import { CLUSTERS } from '../records/rows.js';
+import { type BootSettings, BootstrapSettingsError, GatewayState } from '../state/gateway-state.js';
+import { type KeyValueStore, pages } from '../store/kv.js';
+import { Inventory } from '../upkeep/inventory.js';
+import { UsageJournal, type UsageLog } from '../usage/journal.js';
+import { MonthlyQuotas, type QuotaCluster } from '../usage/monthly-quotas.js';
+import { DiskSpool } from '../usage/spool-disk.js';
+import { UsageFlush } from '../usage/usage-flush.js';
+import { UsageUpkeep } from '../usage/usage-upkeep.js';
+import { FrontInventory } from './broker-inventory.js';
+
+export interface GatewaySettings {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: TlsFiles | null;
+  readonly passage: PassageConfig;
+  readonly hasTenants: boolean;
+  readonly boot: BootSettings;
+  readonly tokens: Omit<SessionTokenOptions, 'clock' | 'random'>;
+  readonly graceMs: number;
+  readonly isStrict: boolean;
+  readonly pollMs: number;
+  readonly batchItemsMax: number;
+  readonly parkedMax: number;
+  readonly reconcileMs: number;
+  readonly storageRefreshMs: number;
+  readonly meterFlushMs: number;
+  readonly usageKeepDays: number;
+  readonly rollUpMs: number;
+  readonly quotaWarnPercent: number;
+  readonly spoolDirectory: string;
+  readonly trustedProxies: readonly string[];
+  readonly ipv6Prefix: number;
+  readonly addressHeader: string;
+  readonly head: HeadLimits;
+  readonly dataRate: Rate | null;
+  readonly webRate: Rate | null;
+  readonly trackedAddressesMax: number;
+  readonly origins: OriginOptions;
+  readonly hsts: HstsMode;
+  readonly hstsMaxAgeS: number;
+}
+
+export interface GatewayOptions {
+  readonly settings: GatewaySettings;
+  readonly upstream: Upstream;
+  readonly store: KeyValueStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Whose usage it is: names the node among those of the cluster. */
+  readonly node: string;
+  readonly connections: ConnectionBounds;
+  readonly onConnectionsFull: (open: number, refused: number) => void;
+  /** The node must not start with these settings. */
+  readonly onFatal: (error: Error) => void;
+}
+
+const TARGET = 'gateway';
+
+export class Gateway {
+  readonly #options: GatewayOptions;
+  readonly #listener: GatewayListener;
+  readonly #state: GatewayState;
+  readonly #inventory: Inventory;
+  readonly #usage: UsageUpkeep;
+
+  private constructor(options: GatewayOptions, tokens: SessionTokens) {
+    const { settings, upstream, store, clock, random, logger } = options;
+    this.#options = options;
+    const passwords = new Passwords();
+    const { graceMs, isStrict, pollMs } = settings;
+    this.#state = new GatewayState({
+      store,
+      clock,
+      random,
+      logger,
+      tokens,
+      passwords,
+      graceMs,
+      isStrict,
+      pollMs,
+    });
+    const blocks = new PushBlocks();
+    const admission = new Admission();
+    const { batchItemsMax, parkedMax } = settings;
+    const limits = new ClusterLimits({ blocks, admission, batchItemsMax, parkedMax });
+    const log = {
+      warn: (text: string) => logger.warn(TARGET, text),
+      error: (text: string) => logger.error(TARGET, text),
+    };
+    this.#inventory = new Inventory({
+      broker: new FrontInventory(upstream),
+      records: this.#state.records,
+      limits,
+      admission,
+      blocks,
+      clock,
+      log,
+      reconcileMs: settings.reconcileMs,
+      storageRefreshMs: settings.storageRefreshMs,
+    });
+    const { journal, upkeep } = this.#newUsage(log, blocks);
+    this.#usage = upkeep;
+    const passage = new Passage({
+      credentials: this.#state.credentials,
+      limits,
+      meter: journal,
+      clock,
+      config: settings.passage,
+      learn: (cluster, destinations) => this.#inventory.learn(cluster, destinations),
+      onShadow: ({ slug }, { refusal }) => {
+        const { code, error } = refusal;
+        logger.info('limits', error, { cluster: slug, code, would_block: true });
+      },
+      onUnreadable: ({ target }) => log.warn(`an answer to ${target.at} could not be counted`),
+    });
+    this.#listener = this.#newListener(passage, tokens);
+  }
+
+  #newListener(passage: Passage, tokens: SessionTokens): GatewayListener {
+    const { settings, upstream, clock, logger, connections, onConnectionsFull } = this.#options;
+    const { passage: config, hasTenants, head, addressHeader, tls } = settings;
+    const health = {
+      status: 'ok',
+      enforce: config.isEnforced,
+      tenant_header: hasTenants,
+      shared_hosts: config.sharedHosts.size,
+    };
+    const trackedMax = settings.trackedAddressesMax;
+    return new GatewayListener(
+      {
+        upstream,
+        passage,
+        targets: new Targets(ROUTES, new Router(ROUTES)),
+        addresses: new ClientAddresses(new Networks(settings.trustedProxies), settings.ipv6Prefix),
+        rates: new AddressRates({ data: settings.dataRate, web: settings.webRate, trackedMax }),
+        origins: new Origins(settings.origins),
+        security: new SecurityHeaders(settings.hsts, settings.hstsMaxAgeS),
+        clock,
+        logger: {
+          error: (text, error) => logger.error(TARGET, text, { error: String(error) }),
+        },
+        about: { health, jwks: tokens.jwks },
+      },
+      {
+        head,
+        addressHeader,
+        cookieNames: config.cookieNames,
+        hasTenants,
+        connections,
+        onConnectionsFull,
+        tls,
+      },
+    );
+  }
+
+  #newUsage(log: UsageLog, blocks: PushBlocks) {
+    const { settings, store, clock, random, node } = this.#options;
+    const { records } = this.#state;
+    const files = new DiskSpool(settings.spoolDirectory);
+    const boot = Buffer.from(random.bytes(8)).toString('hex');
+    const own = { node, boot, files, clock, log };
+    const defer = (work: () => void) => queueMicrotask(work);
+    const journal = new UsageJournal({ ...own, writer: `${node}-${boot}`, defer });
+    const keepDays = settings.usageKeepDays;
+    const flush = new UsageFlush({
+      ...own,
+      journal,
+      store,
+      keepDays,
+      onLate: (clusterId) => upkeep.noteLate(clusterId),
+      pause: () => new Promise((resolve) => void clock.after(0, resolve)),
+    });
+    const upkeep = new UsageUpkeep({
+      flush,
+      quotas: new MonthlyQuotas({ records, blocks, warnPercent: settings.quotaWarnPercent }),
+      blocks,
+      store,
+      clock,
+      log,
+      clusters: () => quotaClusters(store),
+      flushMs: settings.meterFlushMs,
+      rollUpMs: settings.rollUpMs,
+      keepDays,
+    });
+    return { journal, upkeep };
+  }
+
+  /** Rejects with `ListenError` and for settings that cannot be. */
+  static async open(options: GatewayOptions): Promise<Gateway> {
+    const { settings, clock, random, logger } = options;
+    const given = { ...settings.tokens, clock, random };
+    const tokens = await SessionTokens.create(given).catch((error: unknown) => {
+      logger.error(TARGET, 'nobody can log in', { error: String(error) });
+      const { issuer } = settings.tokens;
+      return SessionTokens.create({ issuer, clock, random });
+    });
+    const gateway = new Gateway(options, tokens);
+    await gateway.#open();
+    return gateway;
+  }
+
+  async #open(): Promise<void> {
+    const { settings, logger } = this.#options;
+    const port = await this.#listener.listen(settings.host, settings.port);
+    this.#state.start();
+    this.#inventory.start();
+    this.#state.boot(settings.boot).then(
+      () => logger.info(TARGET, 'the records are there'),
+      (error: unknown) => this.#bootFailed(error),
+    );
+    this.#usage.start().catch((error: unknown) => {
+      logger.error(TARGET, 'usage is not counted', { error: String(error) });
+    });
+    const { isEnforced } = settings.passage;
+    logger.info(TARGET, 'listening', { host: settings.host, port, enforce: isEnforced });
+  }
+
+  #bootFailed(error: unknown): void {
+    if (error instanceof BootstrapSettingsError) this.#options.onFatal(error);
+    else this.#options.logger.error(TARGET, 'the boot failed', { error: String(error) });
+  }
+
+  retire(): void {
+    this.#listener.retire();
+  }
+
+  /** Answers what is in flight for at most `drainMs`, and writes what it has counted. */
+  async close(drainMs: number): Promise<void> {
+    await this.#listener.stop(drainMs);
+    this.#inventory.close();
+    await this.#usage.close();
+    await this.#state.close();
+  }
+}
+
+/** All clusters with their quotas, page by page. */
+async function* quotaClusters(store: KeyValueStore): AsyncGenerator<readonly QuotaCluster[]> {
+  for await (const rows of pages(store, CLUSTERS.namespace, '#')) {
+    const found: QuotaCluster[] = [];
+    for (const { key } of rows) {
+      const view = await loadClusterView({ store }, { id: key.slice(1) });
+      if (view === null) continue;
+      const { id, slug, tenantId, limits } = view;
+      found.push({ id, slug, tenantId, quota: limits.monthly_msgs_quota });
+    }
+    yield found;
+  }
+}
