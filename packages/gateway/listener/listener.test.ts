@@ -48,6 +48,7 @@ function admitted(given: Partial<Admitted> = {}): Admitted {
     countsAnswer: false,
     timeoutMs: TIMEOUT_MS,
     finish: (answered) => void finished.push(answered),
+    whenCounted: (send) => send(),
     ...given,
   };
 }
@@ -124,6 +125,30 @@ describe('a request that is let through', () => {
       if (command?.kind !== 'push') throw new Error('a push was expected');
       expect(Buffer.from(body).equals(command.body)).toBe(true);
     }
+  });
+
+  test('has an answer that waits until it is counted for good', async () => {
+    let release = () => {};
+    const whenCounted = (send: () => void) => {
+      release = send;
+    };
+    admit = async (incoming) => {
+      const body = await incoming.readBody(1_000);
+      return admitted({ body, countsAnswer: true, whenCounted });
+    };
+    let isAnswered = false;
+    const answer = client.request(PUSH, { body: BODY }).finally(() => {
+      isAnswered = true;
+    });
+    await expect.poll(() => finished.length).toBe(1);
+    // Others are answered meanwhile.
+    admit = () => admitted();
+    const url = `http://127.0.0.1:${port}/api/v1/push`;
+    for (let i = 0; i < 3; i++)
+      expect((await fetch(url, { method: 'POST', body: BODY })).status).toBe(201);
+    expect(isAnswered).toBe(false);
+    release();
+    expect((await answer).status).toBe(201);
   });
 
   test('may be read by the pipeline, and counted by its answer', async () => {

@@ -42,11 +42,11 @@ import type { Client, ClientAddresses } from '../edge/client-address.js';
 import { HeadBounds, type HeadLimits } from '../edge/head-bounds.js';
 import type { HeaderList, Origins } from '../edge/origins.js';
 import { isSecure, type SecurityHeaders } from '../edge/security-headers.js';
-import type { Admitted, IncomingRequest, Passage } from '../passage/passage.js';
+import type { IncomingRequest, Passage } from '../passage/passage.js';
 import { isRelayed } from '../pipeline/relayed-head.js';
 import type { RouteTarget, Targets } from '../pipeline/targets.js';
 import { refusalText, refuse } from './answers.js';
-import { Relay, type Upstream } from './relay.js';
+import { Relay, type RelayedRequest, type Upstream } from './relay.js';
 
 export interface ListenerParts {
   readonly upstream: Upstream;
@@ -293,7 +293,7 @@ export class GatewayListener {
 
   #relay(
     arrival: Arrival,
-    admitted: Pick<Admitted, 'countsAnswer' | 'timeoutMs' | 'finish' | 'body'>,
+    admitted: RelayedRequest,
     cluster: ClusterView | null,
     source: BodySource,
   ): void {
@@ -325,7 +325,13 @@ export class GatewayListener {
 const GATEWAY: Caller = { kind: 'caller', subject: null, roles: ROLE_BITS.admin };
 const TOO_LARGE_TEXT = refusalText(REFUSALS.bodyTooLarge);
 const PAGE_TIMEOUT_MS = 35_000;
-const PAGE = { countsAnswer: false, timeoutMs: PAGE_TIMEOUT_MS, finish: () => {}, body: null };
+const PAGE: RelayedRequest = {
+  countsAnswer: false,
+  timeoutMs: PAGE_TIMEOUT_MS,
+  finish: () => {},
+  whenCounted: (send) => send(),
+  body: null,
+};
 
 /** The others are among the headers of every answer. */
 const PREFLIGHT_ONLY: ReadonlySet<string> = new Set([

@@ -28,12 +28,18 @@ export interface Upstream {
   call(request: CallRequest, client: CallClient): MemoryCall;
 }
 
+/** What a relay has to know of a request that was admitted. */
+export type RelayedRequest = Pick<
+  Admitted,
+  'countsAnswer' | 'timeoutMs' | 'finish' | 'whenCounted' | 'body'
+>;
+
 export interface RelayOptions {
   readonly upstream: Upstream;
   readonly clock: Pick<Clock, 'after'>;
   readonly exchange: Exchange;
   readonly response: TransportResponse;
-  readonly admitted: Pick<Admitted, 'countsAnswer' | 'timeoutMs' | 'finish' | 'body'>;
+  readonly admitted: RelayedRequest;
   /** What the exchange has for every answer; one that goes by and has one of them keeps its own. */
   readonly headers: HeaderList;
 }
@@ -127,9 +133,12 @@ export class Relay implements CallClient {
     const bytesOut = body.length;
     const counted = { status: Number.parseInt(status, 10), bytesIn: this.#bytesIn, bytesOut };
     admitted.finish({ ...counted, body: bytesOut === 0 ? null : body });
-    exchange.addHeaders(head.headers.filter(isNotWritten));
-    if (head.length === null) exchange.noContent();
-    else exchange.jsonBytes(status, body);
+    admitted.whenCounted(() => {
+      if (exchange.gone) return;
+      exchange.addHeaders(head.headers.filter(isNotWritten));
+      if (head.length === null) exchange.noContent();
+      else exchange.jsonBytes(status, body);
+    });
   }
 
   /** How many bytes the socket took. */

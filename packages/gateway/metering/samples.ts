@@ -15,4 +15,6 @@ export interface Sample {
 /** Takes samples as requests end; the minute is that of the clock when it is called. */
 export interface Meter {
   add(sample: Sample, wallUs: number): void;
+  /** Calls `send` when what was added outlives the process: before that no answer tells of it. */
+  whenWritten(send: () => void): void;
 }

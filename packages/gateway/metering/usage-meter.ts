@@ -8,7 +8,7 @@
  */
 
 import { minuteOf } from './calendar.js';
-import type { Meter, OpClass, Sample } from './samples.js';
+import type { OpClass, Sample } from './samples.js';
 import type { MinuteRow } from './usage-rows.js';
 import { lineEnd, lineStart } from './usage-text.js';
 
@@ -42,7 +42,7 @@ export interface ClosedMinute {
   readonly rows: readonly MinuteRow[];
 }
 
-export class UsageMeter implements Meter {
+export class UsageMeter {
   readonly #name: string;
   #setBack = 0;
   #minuteUs = 0;

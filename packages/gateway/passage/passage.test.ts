@@ -72,7 +72,13 @@ async function gateway(more: Partial<PassageConfig> = {}, planCode = 'pro') {
       isStrict: false,
     }),
     limits,
-    meter: { add: (sample) => void samples.push(sample) },
+    meter: {
+      add: (sample) => void samples.push(sample),
+      whenWritten: (send) => {
+        told.push(`written ${samples.length}`);
+        send();
+      },
+    },
     clock,
     config: { ...CONFIG, ...more },
     learn: async (_cluster, destinations) => {
@@ -115,7 +121,7 @@ const PUSH = JSON.stringify({
 });
 
 test('a push passes its limits in their order, and is counted by its answer', async () => {
-  const { call, key, bearer, limits, samples } = await gateway();
+  const { call, key, bearer, limits, samples, told } = await gateway();
   const sent = { headers: bearer(key), body: PUSH };
   const push = admitted(await call('POST', '/api/v1/push', sent));
   expect(limits.asked).toEqual(['request', 'sizes 2', 'admit 2', 'messages 2']);
@@ -126,6 +132,8 @@ test('a push passes its limits in their order, and is counted by its answer', as
   push.finish(answered);
   push.finish(answered);
   expect(samples).toMatchObject([{ op: 'push', reqs: 1, msgs: 1, bytesIn: PUSH.length }]);
+  push.whenCounted(() => told.push('sent'));
+  expect(told).toEqual(['written 1', 'sent']);
 });
 
 test('once all is known a request is decided in its turn', async () => {

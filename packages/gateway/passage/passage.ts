@@ -90,6 +90,8 @@ export interface Admitted {
   readonly timeoutMs: number;
   /** Counts the answer, and gives back what was taken. null: there was none. */
   readonly finish: (answered: Answered | null) => void;
+  /** Calls `send` when the count of `finish` outlives the process; the client may have gone. */
+  readonly whenCounted: (send: () => void) => void;
 }
 
 /** What was found out of one request. */
@@ -265,6 +267,7 @@ export class Passage {
         slot?.release();
         if (answered !== null) this.#count(passed, summary, answered);
       },
+      whenCounted: (send) => this.#options.meter.whenWritten(send),
     };
   }
 

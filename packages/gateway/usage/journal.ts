@@ -5,10 +5,11 @@
  * whatever does not answer. Requests are counted in memory, and rows reach the store minutes later.
  *
  * What must hold:
- * 1. A request is in a file of the node before its answer leaves the gateway (`whenWritten`). So a
- *    process that is killed has lost no request that a client knows of. Requests whose answers died
- *    with it may be counted or not: nobody can tell them from requests that never arrived, and a
- *    client that pushes again is told `duplicate`, which is not counted either.
+ * 1. A request that brings or takes messages is in a file of the node before its answer leaves the
+ *    gateway (`whenWritten`). So a process that is killed has lost no message that a client knows
+ *    of; of other requests it loses those since the last write, which a flush makes too. Requests
+ *    whose answers died with it may be counted or not: nobody can tell them from requests that
+ *    never arrived, and a client that pushes again is told `duplicate`, which is not counted.
  * 2. Nothing is ever added to a row of the store. Each row has one writer (`usage-rows.ts`), and is
  *    put as a whole. A put whose answer was lost, a flush that was cut, a file that is read twice:
  *    the repetition says the same.
@@ -101,6 +102,8 @@ export class UsageJournal implements Meter {
 
   /** Minutes that are over, each once. From now on their files are the caller's to remove. */
   takeClosed(wallUs: number): JournalMinute[] {
+    // Requests that bring no messages wait for nothing, and are written here at the latest.
+    this.#write();
     this.#turn(wallUs);
     return this.#meter.takeClosed().map((minute) => {
       const isOf = (file: { minuteUs: number; writer: string }) =>

@@ -134,6 +134,16 @@ test('rows that were read half-way and again are merged with those of the store'
   expect([...(await node.stored()).values()]).toEqual([12]);
 });
 
+test('what no answer waits for is in a file from the next flush on', async () => {
+  const node = new UsageNode(START_US);
+  node.countOnly('c', 'read');
+  expect(node.spool.texts()).toEqual([]);
+  await node.tick();
+  await node.kill();
+  await node.tick();
+  expect(node.store.keys(MINUTES)).toEqual([`#c/${MINUTE}/read/1-boot1`]);
+});
+
 test('files of others are left alone', async () => {
   const node = await nodeAt();
   const line = `["c",${MINUTE},"push",5,1,10,3]\n`;

@@ -49,6 +49,11 @@ export class UsageNode {
     this.#process.journal.whenWritten(() => add(this.told, place, msgs));
   }
 
+  /** No answer of it waits for the count. */
+  countOnly(clusterId: string, op: OpClass): void {
+    this.#add(clusterId, op, 0);
+  }
+
   /** The end of a turn of the loop. */
   settle(): void {
     const deferred = this.#deferred;
