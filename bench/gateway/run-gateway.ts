@@ -97,7 +97,7 @@ async function requestRounds(credentials: Credentials): Promise<Map<string, numb
   const passage = new Passage({
     credentials,
     limits: NO_LIMITS,
-    meter: { add: () => {} },
+    meter: { add: () => {}, whenWritten: (send) => send() },
     clock,
     config: CONFIG,
     learn: () => Promise.resolve(),
