@@ -41,6 +41,7 @@ export * from './records/checks.js';
 export * from './records/clusters.js';
 export * from './records/keys.js';
 export * from './records/outbox.js';
+export * from './records/provision.js';
 export * from './records/queues.js';
 export * from './records/roles.js';
 export * from './records/rows.js';
@@ -49,6 +50,18 @@ export * from './records/sessions.js';
 export { DamagedRowError } from './records/shape.js';
 export * from './records/tenants.js';
 export * from './records/users.js';
+export { OwnRoutes } from './routes/own-routes.js';
+export type {
+  BrokerPort,
+  BrokerRequest,
+  GrantsPort,
+  OwnAnswer,
+  OwnRequest,
+  OwnRoute,
+  RouteConfig,
+  RouteParts,
+} from './routes/route.js';
+export { OWN_ROUTES } from './routes/table.js';
 export * from './state/gateway-state.js';
 export * from './store/kv.js';
 export * from './upkeep/inventory.js';

@@ -96,13 +96,15 @@ interface WantedCluster {
   readonly plan: PlanRow;
   readonly slug: string;
   readonly cellId?: string;
+  /** Absent: none for a new cluster, and whatever one has that is there. */
+  readonly overrides?: LimitOverrides;
 }
 
 /** The cluster of a slug, made where it is missing; a conflict where it is another one. */
 export async function clusterFor(
   records: Records,
   batch: RecordBatch,
-  { tenant, plan, slug, cellId }: WantedCluster,
+  { tenant, plan, slug, cellId, overrides }: WantedCluster,
 ): Promise<MadeCluster | Refused> {
   const held = await readBy(records, CLUSTERS, slug);
   if (held !== null) {
@@ -111,6 +113,9 @@ export async function clusterFor(
     if (cluster.plan_id !== plan.id) return refused('conflict', 'the cluster has another plan');
     if (cellId !== undefined && cluster.cell_id !== cellId) {
       return refused('conflict', 'the cluster is in another cell');
+    }
+    if (overrides !== undefined && !isSameOverrides(overrides, cluster.limit_overrides)) {
+      return refused('conflict', 'the cluster has other overrides');
     }
     return { cluster, tenant, plan, held };
   }
@@ -132,7 +137,7 @@ export async function clusterFor(
     slug,
     broker_tenant_uuid: batch.newId(),
     status: 'active',
-    limit_overrides: {},
+    limit_overrides: overrides ?? {},
     created_at_us: batch.nowUs,
   };
   batch.update(CELLS, cell, { ...cell.value, used_slots: used_slots + 1 });
@@ -146,6 +151,10 @@ export async function clusterFor(
     meta: { plan: plan.code },
   });
   return { cluster, tenant, plan, held: null };
+}
+
+function isSameOverrides(one: LimitOverrides, other: LimitOverrides): boolean {
+  return LIMITS.every((name) => one[name] === other[name]);
 }
 
 export function setClusterStatus(

@@ -13,7 +13,7 @@ import {
   refused,
 } from './batch.js';
 import { removeRowsOfTenant } from './cascade.js';
-import { CLUSTERS, type ClusterRow, TENANTS, type TenantRow } from './rows.js';
+import { CLUSTERS, type ClusterRow, META, TENANTS, type TenantRow } from './rows.js';
 
 export interface MadeTenant {
   readonly tenant: TenantRow;
@@ -83,6 +83,28 @@ async function clusterIdsOf({ store }: Records, tenantId: string): Promise<strin
     for (const { key } of rows) ids.push(key.slice(prefix.length));
   }
   return ids;
+}
+
+const PURGED_PREFIX = '#purged/';
+const PURGED_TTL_MS = 30 * 86_400_000;
+
+/**
+ * Notes that the broker has nothing more of the tenant's clusters. It holds for the row as it was
+ * read: once the tenant's status changes, the broker may have something again.
+ */
+export async function notePurged(
+  { store }: Pick<Records, 'store'>,
+  { value, version }: Held<TenantRow>,
+): Promise<void> {
+  const key = PURGED_PREFIX + value.id;
+  await store.batch([{ op: 'put', namespace: META, key, value: version, ttlMs: PURGED_TTL_MS }]);
+}
+
+export async function isPurged(
+  { store }: Pick<Records, 'store'>,
+  { value, version }: Held<TenantRow>,
+): Promise<boolean> {
+  return (await store.get(META, PURGED_PREFIX + value.id))?.value === version;
 }
 
 /**

@@ -19,6 +19,8 @@ import { insertRole } from './roles.js';
 import { CLUSTERS, IDENTITIES, type Provider, TENANTS, USERS, type UserRow } from './rows.js';
 
 export interface NewUser {
+  /** Absent: one is made. */
+  readonly id?: string;
   readonly tenantId: string;
   readonly email: string;
   readonly name?: string;
@@ -60,9 +62,9 @@ export function createUser(
 
 /** Puts a new user into a batch whose caller guards tenant and clusters. */
 export function insertUser(batch: RecordBatch, wanted: NewUser): UserRow {
-  const { tenantId, email, name, passwordHash, action, identity } = wanted;
+  const { id = batch.newId(), tenantId, email, name, passwordHash, action, identity } = wanted;
   const user: UserRow = {
-    id: batch.newId(),
+    id,
     tenant_id: tenantId,
     email,
     ...(passwordHash === undefined ? {} : { password_hash: passwordHash }),

@@ -1,0 +1,6 @@
+/** All routes that the gateway serves itself; of two that take a path, the first. */
+import { CONTROL_PLANE_ROUTES } from './control-plane.js';
+import { CONTROL_TENANT_ROUTES } from './control-tenants.js';
+import type { OwnRoute } from './route.js';
+
+export const OWN_ROUTES: readonly OwnRoute[] = [...CONTROL_PLANE_ROUTES, ...CONTROL_TENANT_ROUTES];
