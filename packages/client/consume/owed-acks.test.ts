@@ -126,6 +126,57 @@ test.each([404, 405])(
   },
 );
 
+test('of several servers only the one that refused is spared', async () => {
+  const said: string[] = [];
+  const platform: FakePlatform = new FakePlatform(async ({ server, method, path, body }) => {
+    const { acks } = (body === undefined ? {} : JSON.parse(body)) as Body;
+    const name = server.slice(7, 8);
+    if (path.startsWith('/api/v1/ack')) return { json: [{ success: true, error: null }] };
+    said.push(`${name} ${method}`);
+    if (method === 'POST' && name === 'a') return { status: 404, json: { error: 'no route' } };
+    const one = { partitionId: '7', leaseId: 'l', consumerGroup: 'g', offset: 0, data: 1 };
+    const messages = [{ ...one, transactionId: `${said.length}` }];
+    const verdicts = acks?.map(() => ({ success: true, error: null }));
+    return { json: { success: true, messages, acks: verdicts } };
+  });
+  const urls = ['http://a:1', 'http://b:1'];
+  const client = new Client({ urls, loadBalancingStrategy: 'round-robin' }, platform);
+  const queue = client.queue('q').group('g').batch(1).limit(7);
+  await platform.settled(queue.consume(() => 0).then());
+  expect(said.slice(0, 4)).toEqual(['b GET', 'a POST', 'a GET', 'b POST']);
+  expect(said.filter((one) => one === 'a POST')).toHaveLength(1);
+});
+
+test('a pop with acks waits for a second, and the long poll behind it carries none', async () => {
+  const waits: string[] = [];
+  const platform: FakePlatform = new FakePlatform(async ({ method, path, body }) => {
+    const { acks = [] } = (body === undefined ? {} : JSON.parse(body)) as Body;
+    const verdicts = acks.map(() => ({ success: true, error: null }));
+    waits.push(`${method} ${new URL(path, 'http://x').searchParams.get('timeout')}`);
+    const one = { partitionId: '7', leaseId: 'l', consumerGroup: 'g', offset: 0, data: 1 };
+    const messages = waits.length === 1 ? [{ ...one, transactionId: 'm' }] : [];
+    if (waits.length > 1) await waited(platform, path);
+    if (method === 'GET' && messages.length === 0) return { status: 204 };
+    return { json: { success: true, messages, acks: verdicts } };
+  });
+  const queue = new Client({ url: 'http://a:1' }, platform).queue('q').group('g').batch(1);
+  const loop = queue.idleMillis(31_000).consume(() => 0);
+  await platform.settled(loop.then());
+  expect(waits).toEqual(['GET 30000', 'POST 1000', 'GET 30000']);
+});
+
+test('nothing is heard of a pop with acks: they are sent anew after one second more', async () => {
+  const silent = new Promise<Reply>(() => 0);
+  const { platform, queue, said } = rig(1, () => silent);
+  const loop = queue.limit(9).consume(() => 0);
+  await platform.pass(30_999);
+  expect(said).toEqual(['pop', 'ack and pop m0']);
+  // A request of their own has 30 s.
+  await platform.pass(1);
+  expect(said).toEqual(['pop', 'ack and pop m0', 'ack m0']);
+  await platform.settled(loop.stop());
+});
+
 test('no answer: acks are sent once more, and a refusal for their lease is no news', async () => {
   const { run, said, warned } = rig(
     2,

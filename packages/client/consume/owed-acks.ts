@@ -6,18 +6,23 @@
  * - Nothing is acknowledged later than by a request of its own: the broker carries acks out at
  *   once, however long it lets the pop wait; and where no pop follows at once (the end of a loop, a
  *   limit, an idle pause, a pop that cannot carry them), `send` is called.
+ * - It is known hardly later that nothing was acknowledged. A connection may die without a word,
+ *   before the request or after it, and then there is no answer until the time of a call is over,
+ *   with that of its wait. Acks are sent again after the first, and the lease should last for
+ *   that; so a pop that carries them waits for a second at most, and the long poll behind it
+ *   carries none. Where messages come every second or faster this costs no request.
  * - A pop that fails tells nothing of its acks but by their verdicts: without those they are sent
  *   once more. They may have been applied, so a refusal for their lease is no news then: it was
  *   released by them.
  * - A server that refuses a pop with acks with a 4xx (an older one has no such route, a proxy lets
  *   none pass) has done nothing. The acks go by themselves, the pop is asked for without them, and
- *   for a minute no pop of this client carries any. Behind one address there may be old and new
+ *   for a minute no pop carries any to that server. Behind one address there may be old and new
  *   servers, so what one of them said is not held for longer.
  */
 import { ClientError } from '../base/errors.js';
 import { type AckResult, type AckStatus, ack, ackItem } from '../messages/acks.js';
 import type { Message } from '../messages/message.js';
-import { type AckedPop, ackAndPop, type PopTerms, pop } from '../messages/pop.js';
+import { type AckedPop, ackAndPop, affinityOf, type PopTerms, pop } from '../messages/pop.js';
 import type { Transport } from '../transport/transport.js';
 
 export interface Settled {
@@ -31,6 +36,7 @@ const LEASE_OVER = 'expired lease';
 /** What the broker takes with a pop. */
 const CARRIED_MAX = 256;
 const CARRIED_BYTES_MAX = 65_536;
+const CARRYING_WAIT_MS_MAX = 1000;
 
 type OnLost = (partitionId: string) => void;
 
@@ -59,13 +65,14 @@ export class OwedAcks {
     const body = this.#carried(terms);
     if (body !== null) {
       try {
-        const acked = await ackAndPop<Data>(transport, terms, body, this.#owed.length, signal);
+        const count = this.#owed.length;
+        const short = { ...terms, waitMs: Math.min(terms.waitMs, CARRYING_WAIT_MS_MAX) };
+        const acked = await ackAndPop<Data>(transport, short, body, count, signal);
         this.#told(acked);
         return acked.messages;
       } catch (error) {
         await this.#failed(error);
         if (!isRejected(error)) throw error;
-        transport.popsAlone();
       }
     }
     await this.send();
@@ -76,7 +83,7 @@ export class OwedAcks {
   #carried(terms: PopTerms): string | null {
     const count = this.#owed.length;
     if (count === 0 || count > CARRIED_MAX || terms.queue === undefined) return null;
-    if (!this.#transport.carriesAcks) return null;
+    if (!this.#transport.takesAcks(affinityOf(terms))) return null;
     const acks = this.#owed.map(({ message, status, error }) => ackItem(message, status, error));
     const body = JSON.stringify({ acks });
     if (body.length * 3 <= CARRIED_BYTES_MAX) return body;

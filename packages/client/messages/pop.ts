@@ -47,6 +47,11 @@ interface AckedPopBody extends PopBody {
   readonly acks: readonly AckResult[];
 }
 
+/** Pops of one queue, partition and group go to one server. */
+export function affinityOf({ queue, partition, group }: PopTerms): string {
+  return [queue ?? '', partition ?? '', group ?? ''].join('\0');
+}
+
 /** What a pop is as a call, with acks and without. */
 function popCall(terms: PopTerms, signal: AbortSignal | undefined) {
   return {
@@ -54,7 +59,7 @@ function popCall(terms: PopTerms, signal: AbortSignal | undefined) {
     // What such a pop took is gone when its answer is lost: that is not to pass in silence.
     repeat: terms.commitOnDelivery ? ('unapplied' as const) : ('any' as const),
     ...(terms.wait && { waitMs: terms.waitMs }),
-    affinity: [terms.queue ?? '', terms.partition ?? '', terms.group ?? ''].join('\0'),
+    affinity: affinityOf(terms),
     signal,
   };
 }
@@ -105,6 +110,7 @@ export async function ackAndPop<Data>(
   const answer = await transport.call<AckedPopBody>({
     method: 'POST',
     body,
+    carriesAcks: true,
     ...popCall(terms, signal),
     read: (text) => readAckedPop(text, count),
   });

@@ -3,12 +3,17 @@ import type { Platform } from '../base/platform.js';
 import { HashRing } from './hash-ring.js';
 import type { Settings } from './settings.js';
 
+/** Longer than what a probe costs, shorter than an upgrade. */
+const POPS_ALONE_MS = 60_000;
+
 export class Servers {
   readonly #settings: Settings;
   readonly #platform: Platform;
   readonly #ring: HashRing;
   /** By server: until when it is tried last. */
   readonly #badUntilMs: number[];
+  /** By server: until when it is sent no pops with acks. */
+  readonly #popsAloneUntilMs: number[];
   /** Where round robin goes on, what a session stays with, and a call without an affinity. */
   #next: number;
 
@@ -17,6 +22,7 @@ export class Servers {
     this.#platform = platform;
     this.#ring = new HashRing(settings.urls, settings.placesPerServer);
     this.#badUntilMs = settings.urls.map(() => 0);
+    this.#popsAloneUntilMs = settings.urls.map(() => 0);
     this.#next = Math.floor(platform.random() * settings.urls.length);
   }
 
@@ -25,6 +31,24 @@ export class Servers {
    * still tried. Without failover there is one.
    */
   order(affinity: string): readonly number[] {
+    const order = this.#planned(affinity);
+    const { strategy, urls } = this.#settings;
+    if (strategy === 'round-robin') this.#next = (this.#next + 1) % urls.length;
+    return order;
+  }
+
+  /** The server that `order` would name first takes acks with a pop, as far as is known. */
+  takesAcks(affinity: string): boolean {
+    const [first = 0] = this.#planned(affinity);
+    return (this.#popsAloneUntilMs[first] as number) <= this.#platform.nowMs();
+  }
+
+  /** It refused a pop with acks: for a minute it is sent none. */
+  tookNoAcks(server: number): void {
+    this.#popsAloneUntilMs[server] = this.#platform.nowMs() + POPS_ALONE_MS;
+  }
+
+  #planned(affinity: string): readonly number[] {
     const order = this.#wanted(affinity);
     if (!this.#settings.failover) return order.slice(0, 1);
     const nowMs = this.#platform.nowMs();
@@ -53,7 +77,6 @@ export class Servers {
       return this.#ring.order(affinity);
     const from = this.#next;
     const count = this.#settings.urls.length;
-    if (this.#settings.strategy === 'round-robin') this.#next = (from + 1) % count;
     return Array.from({ length: count }, (_, i) => (from + i) % count);
   }
 }

@@ -22,9 +22,6 @@ import { type Fate, fateOf, fateOfError, isRepeated, type Repeat } from './repea
 import { Servers } from './servers.js';
 import type { Settings } from './settings.js';
 
-/** Longer than what a probe costs, shorter than an upgrade. */
-const POPS_ALONE_MS = 60_000;
-
 export interface Call<Body> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With its segments encoded (`path`) and its query (`withQuery`). */
@@ -40,6 +37,8 @@ export interface Call<Body> {
   readonly timeoutMs?: number;
   /** Calls with the same key prefer the same server. */
   readonly affinity?: string;
+  /** A server that answers it with a 4xx may not know pops with acks. */
+  readonly carriesAcks?: boolean;
   readonly signal?: AbortSignal | undefined;
   /** Reads the text of an answer, and throws for what is none; `JSON.parse` when absent. */
   readonly read?: (text: string) => Body;
@@ -65,8 +64,6 @@ export class Transport {
   readonly platform: Platform;
   readonly #servers: Servers;
   #isClosed = false;
-  /** A server took no acks with a pop. */
-  #popsAloneUntilMs = 0;
 
   constructor(settings: Settings, platform: Platform = platformOf(settings)) {
     this.settings = settings;
@@ -79,14 +76,9 @@ export class Transport {
     this.#isClosed = true;
   }
 
-  /** Pops may carry acks, as far as is known of the servers. */
-  get carriesAcks(): boolean {
-    return this.platform.nowMs() >= this.#popsAloneUntilMs;
-  }
-
-  /** A server refused a pop with acks: for a minute none carries any. */
-  popsAlone(): void {
-    this.#popsAloneUntilMs = this.platform.nowMs() + POPS_ALONE_MS;
+  /** A call that begins now with this affinity may carry acks, as far as is known of its server. */
+  takesAcks(affinity: string): boolean {
+    return this.#servers.takesAcks(affinity);
   }
 
   /** Rejects with a `ClientError`, or with the reason of the call's signal. */
@@ -124,6 +116,8 @@ export class Transport {
       const tried = await this.#try(call, server);
       if ('answer' in tried || tried.fate === 'rejected' || tried.error.status === 507) {
         this.#servers.worked(server);
+        const isRejected = 'fate' in tried && tried.fate === 'rejected';
+        if (isRejected && call.carriesAcks === true) this.#servers.tookNoAcks(server);
         return tried;
       }
       if (tried.fate !== 'limited') {
