@@ -5,6 +5,7 @@ import {
   type Actor,
   change,
   type Held,
+  isRefused,
   keyOf,
   type RecordBatch,
   type Records,
@@ -14,6 +15,7 @@ import {
   readMany,
   refused,
 } from './batch.js';
+import { guardCluster } from './living.js';
 import { CLUSTERS, type ClusterRow, KEYS, type KeyRow } from './rows.js';
 
 export interface NewKey {
@@ -38,8 +40,6 @@ export function registerKey(
   action = 'api_key_issued',
 ): Promise<MadeKey | Refused> {
   return change(records, actor, async (batch): Promise<MadeKey | Refused> => {
-    const cluster = await read(records, CLUSTERS, wanted.clusterId);
-    if (cluster === null) return refused('cluster_unknown', 'unknown cluster');
     const held = await readBy(records, KEYS, wanted.keyHash);
     if (held !== null) {
       const { cluster_id, name, scopes } = held.value;
@@ -50,8 +50,9 @@ export function registerKey(
       if (!isSame) return refused('conflict', 'the key is registered otherwise');
       return { key: held.value, existed: true };
     }
-    batch.check(CLUSTERS, cluster);
-    return { key: insertKey(batch, cluster.value, wanted, action), existed: false };
+    const cluster = await guardCluster(records, batch, wanted.clusterId);
+    if (isRefused(cluster)) return cluster;
+    return { key: insertKey(batch, cluster, wanted, action), existed: false };
   });
 }
 

@@ -1,6 +1,7 @@
 /** The queues of clusters as the gateway knows them: for admission and its ceilings. */
 import { pages } from '../store/kv.js';
-import { change, keyOf, type Records, readBy, readMany, SYSTEM } from './batch.js';
+import { change, isRefused, keyOf, type Records, readBy, readMany, SYSTEM } from './batch.js';
+import { guardCluster } from './living.js';
 import { QUEUES, type QueueRow } from './rows.js';
 
 /** How long the row of a queue that is gone stays. */
@@ -22,7 +23,7 @@ export async function* queuesOf(
   }
 }
 
-/** Writes new queues and new numbers of partitions. */
+/** Writes new queues and new numbers of partitions; none of a cluster that is gone or going. */
 export async function noteQueues(
   records: Records,
   clusterId: string,
@@ -36,6 +37,8 @@ export async function noteQueues(
         batch.update(QUEUES, held, { ...held.value, partitions_count: partitions });
         return;
       }
+      const cluster = await guardCluster(records, batch, clusterId);
+      if (isRefused(cluster)) return;
       batch.insert(QUEUES, {
         id: batch.newId(),
         cluster_id: clusterId,

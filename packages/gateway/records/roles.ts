@@ -6,6 +6,7 @@ import {
   change,
   type Held,
   heldOf,
+  isRefused,
   type RecordBatch,
   type Records,
   type Refused,
@@ -13,6 +14,7 @@ import {
   readMany,
   refused,
 } from './batch.js';
+import { guardCluster } from './living.js';
 import {
   CLUSTER_ROLES,
   CLUSTERS,
@@ -129,11 +131,10 @@ function changeRole(
       return refused('not_found', 'no such user in the tenant');
     }
     const result = await changed(batch, { user: user.value, held });
-    if (batch.ops.length > 0) {
-      batch.check(USERS, user);
-      batch.check(CLUSTERS, cluster);
-    }
-    return result;
+    if (batch.ops.length === 0) return result;
+    batch.check(USERS, user);
+    const guarded = await guardCluster(records, batch, clusterId);
+    return isRefused(guarded) ? guarded : result;
   });
 }
 

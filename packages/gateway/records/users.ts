@@ -15,8 +15,9 @@ import {
   refused,
   SYSTEM,
 } from './batch.js';
+import { guardTenant } from './living.js';
 import { insertRole } from './roles.js';
-import { CLUSTERS, IDENTITIES, type Provider, TENANTS, USERS, type UserRow } from './rows.js';
+import { CLUSTERS, IDENTITIES, type Provider, USERS, type UserRow } from './rows.js';
 
 export interface NewUser {
   /** Absent: one is made. */
@@ -40,11 +41,8 @@ export function createUser(
   wanted: NewUser,
 ): Promise<UserRow | Refused> {
   return change(records, actor, async (batch) => {
-    const tenant = await read(records, TENANTS, wanted.tenantId);
-    if (tenant === null) return refused('tenant_unknown', 'unknown tenant');
-    if (tenant.value.status === 'deleting') {
-      return refused('deleting', 'the tenant is being deleted');
-    }
+    const refusal = await guardTenant(records, batch, wanted.tenantId);
+    if (refusal !== null) return refusal;
     if ((await readBy(records, USERS, wanted.email)) !== null) {
       return refused('conflict', 'the email is taken');
     }
@@ -55,7 +53,6 @@ export function createUser(
       }
       batch.check(CLUSTERS, cluster);
     }
-    batch.check(TENANTS, tenant);
     return insertUser(batch, wanted);
   });
 }
@@ -112,6 +109,8 @@ export function linkIdentity(
       if (linked.value.user_id === userId) return user.value;
       return refused('conflict', 'the identity belongs to another user');
     }
+    const refusal = await guardTenant(records, batch, user.value.tenant_id);
+    if (refusal !== null) return refusal;
     batch.check(USERS, user);
     insertIdentity(batch, user.value, provider, providerId);
     batch.audit({

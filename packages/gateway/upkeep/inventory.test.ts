@@ -304,6 +304,7 @@ describe('admission', () => {
 describe('the upkeep', () => {
   test('tells the store of new queues at once, and of the broker by and by', async () => {
     const node = new Node(LIMITED);
+    await storeCluster(node.store);
     await node.push([
       { queue: 'q', partition: 'p0' },
       { queue: 'q', partition: 'p1' },
@@ -352,3 +353,15 @@ describe('the upkeep', () => {
     expect(node.clock.waiting).toBe(0);
   });
 });
+
+/** The rows of the cluster, without which none of its queues is written. */
+async function storeCluster(store: MemoryStore): Promise<void> {
+  const made = { status: 'active', created_at_us: 1 };
+  const tenant = { ...made, id: 't', slug: 't', name: 't' };
+  const names = { tenant_id: 't', cell_id: 'l', plan_id: 'p', broker_tenant_uuid: 'broker' };
+  const cluster = { ...made, ...names, id: 'c', slug: 'c', limit_overrides: {} };
+  await store.batch([
+    { op: 'put', namespace: 'px.tenants', key: '#t', value: tenant },
+    { op: 'put', namespace: 'px.clusters', key: '#c', value: cluster },
+  ]);
+}
