@@ -29,6 +29,10 @@ test.each([
   expect(bounds.perAddressMax).toBeNull();
 });
 
+test('front threads have files of their own', () => {
+  expect(connectionBounds(configOf(), 1024, 4).bounds.max).toBe(883 - 32);
+});
+
 test('the platform tells the limit that this process has', () => {
   const files = readFileLimit();
   expect(files).toBeGreaterThan(0);

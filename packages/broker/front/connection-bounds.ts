@@ -16,6 +16,8 @@
  *     a member    its port, 64 handshakes (`peers/listener.ts`), and for each of the others
  *                 four channels each way; at least four others are counted:             65 + 8 * n
  *
+ * Each front thread has a loop of its own and a listening socket: 8 more.
+ *
  * A connection that is refused is a file for the moment of its answer: one more.
  *
  * The soft limit is the hard one: Node raises it when it starts. What sets the hard one is the
@@ -31,6 +33,7 @@ const PEER_PORT_FILES = 65;
 const MEMBER_FILES = 8;
 const OTHERS_MIN = 4;
 const REFUSED_FILES = 1;
+const THREAD_FILES = 8;
 /** So many a node takes whatever its limit is; with less it would be a node for nobody. */
 const CONNECTIONS_MIN = 16;
 /** Where the platform does not tell the limit. */
@@ -51,9 +54,14 @@ export function ownFiles({ raftAddress, peers }: Pick<Config, 'raftAddress' | 'p
   return own + PEER_PORT_FILES + MEMBER_FILES * Math.max(OTHERS_MIN, peers.length - 1);
 }
 
-export function connectionBounds(config: Config, files: number | null): BoundsFound {
+export function connectionBounds(
+  config: Config,
+  files: number | null,
+  frontThreads = 0,
+): BoundsFound {
   const limit = files ?? FILES_ASSUMED;
-  const left = Math.max(CONNECTIONS_MIN, Math.min(limit - ownFiles(config), CONNECTIONS_LIMIT));
+  const own = ownFiles(config) + THREAD_FILES * frontThreads;
+  const left = Math.max(CONNECTIONS_MIN, Math.min(limit - own, CONNECTIONS_LIMIT));
   const { connectionsMax, connectionsPerAddressMax } = config;
   return {
     bounds: {

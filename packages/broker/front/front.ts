@@ -71,7 +71,8 @@ export class NodeFront {
   constructor(options: NodeFrontOptions) {
     const { config, clock, logger, readableVersion, meters } = options;
     this.#options = options;
-    const { bounds, warning } = connectionBounds(config, readFileLimit());
+    const threads = threadsToServe(options);
+    const { bounds, warning } = connectionBounds(config, readFileLimit(), threads);
     if (warning !== null) logger.warn('boot', warning);
     this.#bounds = bounds;
     this.#authenticator = authenticatorFor(options);
@@ -90,13 +91,6 @@ export class NodeFront {
       { monotonicMs: () => clock.nowMs(), health: () => unready(readableVersion) },
     );
     const { threadProgram } = options;
-    const threads = threadsOf(config, availableParallelism(), process.platform);
-    if (threads < (config.httpThreads ?? 0)) {
-      logger.warn(
-        'boot',
-        'SVC_HTTP_THREADS counts on Linux alone: the port is served by one thread',
-      );
-    }
     this.#threads =
       threadProgram === null || threads === 0
         ? null
@@ -181,6 +175,16 @@ export class NodeFront {
     this.#stopRates();
     this.#authenticator?.close();
   }
+}
+
+/** Says so where more are asked for than there can be. */
+function threadsToServe({ config, logger, threadProgram }: NodeFrontOptions): number {
+  if (threadProgram === null) return 0;
+  const threads = threadsOf(config, availableParallelism(), process.platform);
+  if (threads < (config.httpThreads ?? 0)) {
+    logger.warn('boot', 'SVC_HTTP_THREADS counts on Linux alone: there are no front threads');
+  }
+  return threads;
 }
 
 /** Such a node is right behind a proxy or in a closed network, and nowhere else. */
