@@ -23,15 +23,17 @@ let directory: TemporaryDirectory;
 let node: NodeUnderTest;
 let gateway: HttpClient;
 
-async function start(tenant: string, key: string): Promise<void> {
-  const [port = 0, gatewayPort = 0] = await freePorts(2);
+/** `isFronting`: the gateway takes the node's own port, and the plain API has none. */
+async function start(tenant: string, key: string, isFronting: boolean): Promise<void> {
+  const [port = 0, ownPort = 0] = await freePorts(2);
+  const gatewayPort = isFronting ? port : ownPort;
   node = await startNode({
     directory: directory.path,
     port,
     environment: {
       SVC_PROXY_EMBEDDED: 'true',
       SVC_PROXY_ENFORCE: 'true',
-      SVC_PROXY_PORT: String(gatewayPort),
+      SVC_PROXY_PORT: isFronting ? '' : String(gatewayPort),
       SVC_PROXY_CP_TOKEN: TOKEN,
       SVC_PROXY_SPOOL_DIR: `${directory.path}/spool`,
       SVC_PROXY_BOOTSTRAP_TENANT: tenant,
@@ -70,7 +72,7 @@ const codeOf = ({ status, text }: Answer): string => `${status} ${JSON.parse(tex
 
 beforeAll(async () => {
   directory = temporaryDirectory();
-  await start('acme', ACME_KEY);
+  await start('acme', ACME_KEY, false);
 }, 60_000);
 
 afterAll(async () => {
@@ -124,7 +126,7 @@ test('another tenant sees nothing of it, and what there was outlives a restart',
   const loaded = (pid: number | undefined) => readFileSync(`/proc/${pid}/maps`, 'utf8');
   expect(loaded(node.pid), 'the gateway is loaded').toContain('bcrypt');
   await stop();
-  await start('other', OTHER_KEY);
+  await start('other', OTHER_KEY, true);
   const seen = await ask('other', OTHER_KEY, 'GET', 'resources/queues');
   expect(JSON.parse(seen.text).queues).toEqual([]);
   expect((await ask('other', OTHER_KEY, 'GET', 'pop/queue/orders')).status).toBe(204);
