@@ -78,6 +78,11 @@ export class SessionTokens {
     return (this.#material?.signing ?? null) !== null;
   }
 
+  /** It has a key, be it one that only verifies. */
+  get canVerify(): boolean {
+    return this.#material !== null;
+  }
+
   /** For `/.well-known/jwks.json`: no key without Ed25519. */
   get jwks(): { readonly keys: readonly JWK[] } {
     const jwk = this.#material?.publicJwk ?? null;

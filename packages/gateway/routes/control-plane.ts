@@ -7,7 +7,7 @@ import { formatStampUs } from '@svc/wire';
 import type { LimitOverrides } from '../base/access.js';
 import type { Refusal } from '../base/refusal.js';
 import { newApiKey } from '../credentials/api-key.js';
-import { CONTROL_PLANE, type Held, heldOf, isRefused, read, readBy } from '../records/batch.js';
+import { CONTROL_PLANE, type Held, isRefused, read, readBy } from '../records/batch.js';
 import { bootstrap } from '../records/bootstrap.js';
 import { overridesOf, planCodeOf } from '../records/checks.js';
 import { createCluster, setClusterStatus, setOverrides } from '../records/clusters.js';
@@ -24,9 +24,10 @@ import {
   type TenantRow,
 } from '../records/rows.js';
 import { createTenant } from '../records/tenants.js';
-import { allRows, pages } from '../store/kv.js';
+import { allRows } from '../store/kv.js';
 import { isId } from './acting.js';
 import { type BodyFault, jsonObject, jsonValue, required } from './body-form.js';
+import { allClusters } from './cluster-list.js';
 import { CLUSTER_UNKNOWN, invalidBody, NOT_SEEDED, refusedRecord } from './faults.js';
 import {
   clusterStatus,
@@ -216,24 +217,10 @@ const clustersRoute = ownRoute({
     if (wanted !== null && planCodeOf(wanted) === null) {
       return invalid('plan must be the code of a plan');
     }
-    const plans = new Map<string, PlanRow>();
-    for (const row of await allRows(store, PLANS.namespace, '#')) {
-      const { value } = heldOf(PLANS, row);
-      plans.set(value.id, value);
-    }
-    const tenants = new Map<string, TenantRow>();
-    for await (const rows of pages(store, TENANTS.namespace, '#')) {
-      for (const row of rows) tenants.set(row.key.slice(1), heldOf(TENANTS, row).value);
-    }
-    const clusters: ShownCluster[] = [];
-    for await (const rows of pages(store, CLUSTERS.namespace, '#')) {
-      for (const row of rows) {
-        const { value } = heldOf(CLUSTERS, row);
-        const plan = plans.get(value.plan_id);
-        if (wanted !== null && plan?.code !== wanted) continue;
-        clusters.push(shownCluster(value, tenants.get(value.tenant_id), plan));
-      }
-    }
+    const listed = await allClusters(store);
+    const clusters = listed
+      .filter(({ plan }) => wanted === null || plan?.code === wanted)
+      .map(({ cluster, tenant, plan }) => shownCluster(cluster, tenant, plan));
     return jsonAnswer({ clusters });
   },
 });

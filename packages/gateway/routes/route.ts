@@ -14,6 +14,7 @@ import type { Refusal } from '../base/refusal.js';
 import type { Credentials } from '../credentials/credentials.js';
 import type { Passwords } from '../credentials/passwords.js';
 import type { SessionTokens } from '../credentials/session-tokens.js';
+import type { LoginGuard } from '../edge/login-guard.js';
 import type { HeaderList } from '../edge/origins.js';
 import type { PushBlock } from '../limits/limits.js';
 import type { Actor, Records } from '../records/batch.js';
@@ -80,6 +81,12 @@ export interface RouteConfig {
   readonly defaultCluster: string | null;
   /** `SVC_PROXY_COOKIE_NAME`. */
   readonly cookieName: string;
+  /** `SVC_PROXY_COOKIE_DOMAIN`; null: the host alone. */
+  readonly cookieDomain: string | null;
+  /** `SVC_PROXY_JWT_TTL_S`. */
+  readonly sessionS: number;
+  /** `SVC_PROXY_AUTH_PORTAL_URL` and `_LABEL`: where people log in if not here; http or https. */
+  readonly portal: { readonly url: string; readonly label: string } | null;
 }
 
 export interface RouteParts {
@@ -87,6 +94,7 @@ export interface RouteParts {
   readonly credentials: Credentials;
   readonly tokens: SessionTokens;
   readonly passwords: Passwords;
+  readonly logins: LoginGuard;
   /** What stopped the pushes of a cluster, as this node knows it. */
   readonly pushBlock: (clusterId: string) => PushBlock | null;
   readonly broker: BrokerPort;

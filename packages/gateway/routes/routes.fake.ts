@@ -5,6 +5,7 @@ import { Credentials } from '../credentials/credentials.js';
 import { Epochs } from '../credentials/epochs.js';
 import { Passwords } from '../credentials/passwords.js';
 import { SessionTokens } from '../credentials/session-tokens.js';
+import { LOGIN_GUARD_DEFAULTS, LoginGuard } from '../edge/login-guard.js';
 import { CONTROL_PLANE, type Records } from '../records/batch.js';
 import type { MadeCluster } from '../records/clusters.js';
 import { registerKey } from '../records/keys.js';
@@ -57,13 +58,29 @@ export interface RouteNode {
   ask(at: string, body?: unknown, headers?: Brings): Promise<OwnAnswer>;
 }
 
-export async function routeNode(config: Partial<RouteConfig> = {}): Promise<RouteNode> {
+const CONFIG: RouteConfig = {
+  controlPlaneToken: CONTROL_TOKEN,
+  hasTenants: true,
+  operatorEnabled: true,
+  sharedHosts: new Set(),
+  defaultCluster: null,
+  cookieName: 'svc_session',
+  cookieDomain: null,
+  sessionS: 86_400,
+  portal: null,
+};
+
+export async function routeNode(
+  config: Partial<RouteConfig> = {},
+  given: Partial<RouteParts> = {},
+): Promise<RouteNode> {
   const { made, ...records } = await withCluster();
   const { clock, random } = records;
   const epochs = new Epochs();
   const marking: Records = { ...records, onInvalidated: (owner) => epochs.mark(owner) };
   const secret = 'a secret of thirty-two characters';
-  const tokens = await SessionTokens.create({ secret, issuer: 'svc-proxy', clock, random });
+  const signing = await SessionTokens.create({ secret, issuer: 'svc-proxy', clock, random });
+  const tokens = given.tokens ?? signing;
   const credentials = new Credentials({
     records,
     clock,
@@ -73,45 +90,29 @@ export async function routeNode(config: Partial<RouteConfig> = {}): Promise<Rout
     isStrict: true,
   });
   const broker = new FakeBroker();
-  const [granted, logged]: string[][] = [[], []] as const;
-  const say = (_target: string, text: string) => void logged?.push(text);
+  const granted: string[] = [];
+  const logged: string[] = [];
+  const say = (_target: string, text: string) => void logged.push(text);
   const parts: RouteParts = {
     records: marking,
     credentials,
     tokens,
     passwords: new Passwords(),
+    logins: new LoginGuard(LOGIN_GUARD_DEFAULTS),
     pushBlock: () => null,
     broker,
     grants: {
       ensure: async (tenant) => {
         if (broker.isAway) throw new BrokerUnavailableError('away');
-        granted?.push(tenant);
+        granted.push(tenant);
       },
     },
     logger: { error: say, warn: say, info: say },
-    config: {
-      controlPlaneToken: CONTROL_TOKEN,
-      hasTenants: true,
-      operatorEnabled: true,
-      sharedHosts: new Set(),
-      defaultCluster: null,
-      cookieName: 'svc_session',
-      ...config,
-    },
+    config: { ...CONFIG, ...config },
+    ...given,
   };
   const routes = new OwnRoutes(parts, OWN_ROUTES);
-  const user = async (email: string, role: Role | null) => {
-    const roles = role === null ? [] : [{ clusterId: made.cluster.id, role }];
-    const wanted = { tenantId: made.tenant.id, email, roles, action: 'user_created' } as const;
-    const { id } = done(await createUser(marking, CONTROL_PLANE, wanted));
-    return { id, bearer: await tokens.sign(id, 3_600) };
-  };
-  const users = {
-    admin: await user('admin@acme.example', 'admin'),
-    viewer: await user('viewer@acme.example', 'viewer'),
-    operator: await user('operator@acme.example', null),
-  };
-  await setOperators(marking, ['operator@acme.example']);
+  const users = await fixtureUsers(marking, made, signing);
   const { plaintext, hash } = newApiKey(random);
   const key = { clusterId: made.cluster.id, name: 'fixture', keyHash: hash };
   done(await registerKey(marking, CONTROL_PLANE, { ...key, scopes: ['admin'] }));
@@ -120,12 +121,32 @@ export async function routeNode(config: Partial<RouteConfig> = {}): Promise<Rout
     made,
     parts,
     broker,
-    granted: granted ?? [],
-    logged: logged ?? [],
+    granted,
+    logged,
     users,
     apiKey: plaintext,
     ask: (at, body, headers = {}) => routes.answer(requestOf(at, body, headers)),
   };
+}
+
+async function fixtureUsers(
+  records: Records,
+  { tenant, cluster }: MadeCluster,
+  tokens: SessionTokens,
+): Promise<RouteNode['users']> {
+  const user = async (email: string, role: Role | null) => {
+    const roles = role === null ? [] : [{ clusterId: cluster.id, role }];
+    const wanted = { tenantId: tenant.id, email, roles, action: 'user_created' } as const;
+    const { id } = done(await createUser(records, CONTROL_PLANE, wanted));
+    return { id, bearer: await tokens.sign(id, 3_600) };
+  };
+  const users = {
+    admin: await user('admin@acme.example', 'admin'),
+    viewer: await user('viewer@acme.example', 'viewer'),
+    operator: await user('operator@acme.example', null),
+  };
+  await setOperators(records, ['operator@acme.example']);
+  return users;
 }
 
 function requestOf(at: string, body: unknown, headers: Brings): OwnRequest {
