@@ -1,6 +1,7 @@
 /**
  * Questions over the page. The native element brings what is hard: the focus stays inside and goes
- * back where it was, Escape closes, the page behind is inert. It begins in the first field.
+ * back where it was, the page behind is inert. It begins in the first field. Escape closes, and
+ * asks first where what was typed would be lost.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -12,12 +13,18 @@ interface DialogProps {
   readonly onClose: () => void;
   readonly children: ComponentChildren;
   readonly isWide?: boolean;
+  /** What is typed into it is work: it is not dropped by a single key. */
+  readonly isForm?: boolean;
 }
 
 /** Open while it is drawn. */
-export function Dialog({ title, onClose, children, isWide = false }: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const { title, onClose, children, isWide = false, isForm = false } = props;
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
+  const isTyped = useRef(false);
+  const [isAsked, setAsked] = useState(false);
+  const close = () => (isForm && isTyped.current ? setAsked(!isAsked) : onClose());
   useLayoutEffect(() => {
     const dialog = element.current;
     if (dialog !== null && !dialog.open) open(dialog);
@@ -28,19 +35,60 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
       ref={element}
       class={isWide ? 'wide' : undefined}
       aria-labelledby={heading}
+      onInput={() => {
+        isTyped.current = true;
+      }}
+      onKeyDown={(event) => {
+        // A browser closes at the second Escape whatever the page says, unless it takes the key.
+        if (event.key !== 'Escape' || event.defaultPrevented || event.isComposing) return;
+        if (!isForm || !isTyped.current) return;
+        event.preventDefault();
+        close();
+      }}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        close();
       }}
+      // The browser closed it, which the page did not ask it to.
+      onClose={() => element.current !== null && onClose()}
     >
       <div class="dialog-head">
         <h2 id={heading}>{title}</h2>
-        <button type="button" class="plain" aria-label="Close" onClick={onClose}>
+        <button type="button" class="plain" aria-label="Close" onClick={close}>
           ✕
         </button>
       </div>
+      {isAsked && <KeepOrDrop onKeep={() => setAsked(false)} onDrop={onClose} />}
       {children}
     </dialog>
+  );
+}
+
+interface KeepOrDropProps {
+  readonly onKeep: () => void;
+  readonly onDrop: () => void;
+}
+
+function KeepOrDrop({ onKeep, onDrop }: KeepOrDropProps) {
+  const keep = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    keep.current?.focus();
+    // Back to where something was typed.
+    return () => before instanceof HTMLElement && before.focus();
+  }, []);
+  return (
+    <div class="keep-or-drop" role="alert">
+      <span>Close it, and lose what was typed?</span>
+      <span class="dialog-foot">
+        <button type="button" onClick={onDrop}>
+          Lose it
+        </button>
+        <button type="button" class="primary" ref={keep} onClick={onKeep}>
+          Keep on
+        </button>
+      </span>
+    </div>
   );
 }
 

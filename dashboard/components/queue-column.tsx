@@ -4,10 +4,10 @@ import type { Column } from './data-table.js';
 import { Link } from './link.js';
 import { Name } from './text.js';
 
-export function queueColumn<Row>(of: (row: Row) => string): Column<Row> {
+export function queueColumn<Row>(of: (row: Row) => string, title = 'Queue'): Column<Row> {
   return {
     key: 'queue',
-    title: 'Queue',
+    title,
     isText: true,
     value: of,
     cell: (row) => (

@@ -1,4 +1,7 @@
-/** A box that scrolls over many equally high rows and draws those that are seen. */
+/**
+ * A box that scrolls over many equally high rows and draws those that are seen. It says at which
+ * side there is more: `data-more-left`, `data-more-right`.
+ */
 import type { RefObject } from 'preact';
 import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type RowWindow, rowWindow, scrollToRow } from '../base/row-window.js';
@@ -23,7 +26,10 @@ export function useRowScroll(count: number, rowPx: number): RowScroll {
   const look = useCallback(() => {
     const element = box.current;
     if (element === null) return;
-    const { scrollTop: scrolledPx, clientHeight: heightPx } = element;
+    const { scrollTop: scrolledPx, clientHeight: heightPx, scrollLeft } = element;
+    element.toggleAttribute('data-more-left', scrollLeft >= 1);
+    const hiddenPx = element.scrollWidth - element.clientWidth - scrollLeft;
+    element.toggleAttribute('data-more-right', hiddenPx >= 1);
     setSeen((last) =>
       last.scrolledPx === scrolledPx && last.heightPx === heightPx
         ? last
@@ -32,12 +38,13 @@ export function useRowScroll(count: number, rowPx: number): RowScroll {
   }, []);
   useLayoutEffect(() => {
     const element = box.current;
-    if (element === null || !isWindowed) return;
+    if (element === null) return;
     look();
     const observer = new ResizeObserver(look);
     observer.observe(element);
+    for (const table of element.children) observer.observe(table);
     return () => observer.disconnect();
-  }, [isWindowed]);
+  }, [count > 0]);
   const show = useCallback(
     (row: number) => {
       const element = box.current;

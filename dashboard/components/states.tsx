@@ -14,10 +14,11 @@ interface LoadedProps<Data> {
 
 /** The figures of a poll: asked for, there, old, or refused. */
 export function Loaded<Data>({ poll, children, what }: LoadedProps<Data>) {
-  const { data, error } = poll;
+  const { data, error, isFormer = false } = poll;
   if (data !== null) {
+    const isOld = isFormer || error !== null;
     return (
-      <div class="loaded" data-stale={error === null ? undefined : ''}>
+      <div class="loaded" data-stale={isOld ? '' : undefined} aria-busy={isFormer || undefined}>
         <Stale poll={poll} />
         <Drawn data={data}>{children}</Drawn>
       </div>

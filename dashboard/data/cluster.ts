@@ -52,12 +52,12 @@ export function isReachable(member: Member): member is ReachableMember {
 /** For the shell. */
 export function useClusterPolls(): Cluster {
   const { consume } = useCapabilities();
-  const health = usePoll('health', askHealth, EVERY_MS, REST_MS_MAX);
+  const health = usePoll('health', askHealth, EVERY_MS, { restMsMax: REST_MS_MAX });
   const members = usePoll(
     consume ? 'members' : null,
     async (signal) => (await callFully('GET /api/v1/raft/members', { signal })).body,
     EVERY_MS,
-    REST_MS_MAX,
+    { restMsMax: REST_MS_MAX },
   );
   const link = useLeaderLink(health.data, members.data?.leaderId ?? null);
   return { health, members, link };

@@ -1,7 +1,7 @@
 /**
  * One question, asked again and again. The next request waits for the answer of this one, and
- * longer the longer it took, so that a page never adds load to a node that is slow. A hidden page
- * asks nothing, and a page that is left gives up what it asked.
+ * longer the longer answers take, so that a page never adds load to a node that is slow. A hidden
+ * page asks nothing, and a page that is left gives up what it asked.
  *
  * What was answered last stays when the next request fails, with the time of its answer. It stays
  * with another token too, so that nothing typed into the page goes when one ends; unless that token
@@ -9,18 +9,10 @@
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { CallError } from '../base/call-error.js';
+import { restMs, retryMs, TIMES_KEPT } from '../base/poll-rest.js';
 import { access } from './access.js';
 import { useStore } from './use-store.js';
 
-/** At most a twentieth of the time is spent asking a node that is slow. */
-const REST_FACTOR = 19;
-/**
- * At most half a per cent of it is the work of an answer, so that a page with several questions
- * costs a node less than a hundredth of a core, however much there is to tell. What an answer costs
- * is the shortest time of the last few: the rest of a longer one was spent waiting.
- */
-const WORK_FACTOR = 199;
-const TIMES_KEPT = 5;
 const REST_MS_MAX = 60_000;
 /** The shortest answer to any question: what the way takes, which costs the node nothing. */
 let wayMs = Number.POSITIVE_INFINITY;
@@ -28,6 +20,8 @@ let wayMs = Number.POSITIVE_INFINITY;
 export interface Poll<Data> {
   /** null: nothing was answered yet. */
   readonly data: Data | null;
+  /** The answer is to the question before this one, whose answer is on its way. */
+  readonly isFormer?: boolean;
   readonly answeredAtMs: number | null;
   /** How the last request failed. */
   readonly error: CallError | null;
@@ -41,22 +35,6 @@ export const EVERY_MS_LIST = 10_000;
 /** For figures that a node counts by the minute. */
 export const EVERY_MS_SLOW = 15_000;
 
-/** How long to wait for the next request, by how long the last ones took, the newest at the end. */
-function restMs(everyMs: number, tookMs: readonly number[], restMsMax: number): number {
-  const lastMs = (tookMs.at(-1) ?? 0) - wayMs;
-  // Of the first answer it is not known what it costs: a page asks for everything at once.
-  const workMs = tookMs.length < 2 ? 0 : tookMs.reduce((a, b) => Math.min(a, b)) - wayMs;
-  return Math.min(Math.max(everyMs, lastMs * REST_FACTOR, workMs * WORK_FACTOR), restMsMax);
-}
-
-/** What failed is asked for again sooner than its figures age, each time after twice as long. */
-const RETRY_MS = 2_000;
-
-/** `failures`: how many requests have failed since the last answer, this one among them. */
-function retryMs(everyMs: number, failures: number, retryAfterMs: number): number {
-  return Math.max(Math.min(everyMs, RETRY_MS * 2 ** (failures - 1)), retryAfterMs);
-}
-
 type Ask<Data> = (signal: AbortSignal) => Promise<Data>;
 
 interface Kept<Data> {
@@ -68,16 +46,28 @@ interface Kept<Data> {
   readonly token: string;
 }
 
+/** A question that is typed is asked once its reader pauses for so long. */
+const TYPING_MS = 250;
+
+export interface PollOptions {
+  /** For an answer that a node waits for rather than works for. */
+  readonly restMsMax?: number;
+  /**
+   * The question changes while it is typed: what was answered to the last one stays until this one
+   * is answered, and is marked as old.
+   */
+  readonly isTyped?: boolean;
+}
+
 /**
- * `key` names the question: what was answered to another one is dropped. null: nothing is asked.
- * `ask` may be another function each time; the newest is used. `restMsMax`: for an answer that a
- * node waits for rather than works for.
+ * `key` names the question: what was answered to another one is dropped, unless it is typed. null:
+ * nothing is asked. `ask` may be another function each time; the newest is used.
  */
 export function usePoll<Data>(
   key: string | null,
   ask: Ask<Data>,
   everyMs: number = EVERY_MS,
-  restMsMax: number = REST_MS_MAX,
+  { restMsMax = REST_MS_MAX, isTyped = false }: PollOptions = {},
 ): Poll<Data> {
   const { token, tenant } = useStore(access);
   const question = key === null ? '' : `${key}\n${tenant}`;
@@ -88,12 +78,23 @@ export function usePoll<Data>(
   useEffect(() => {
     if (key === null) return;
     const loop = new Loop({ question, token, everyMs, restMsMax }, current, setKept);
+    const isNext = isTyped && kept.data !== null && kept.key !== question;
+    loop.begin(isNext ? TYPING_MS : 0);
     again.current = () => loop.askNow();
     return () => loop.end();
   }, [question, token, everyMs, restMsMax]);
   const refresh = useCallback(() => again.current(), []);
-  const { data, answeredAtMs, error } = kept.key === question ? kept : nothing<Data>(question);
-  return { data, answeredAtMs, error, refresh };
+  const isFormer = kept.key !== question;
+  if (isFormer && !(isTyped && isOfSameReader(kept.key, tenant))) {
+    return { ...nothing<Data>(question), refresh };
+  }
+  const { data, answeredAtMs, error } = kept;
+  return { data, answeredAtMs, error: isFormer ? null : error, isFormer, refresh };
+}
+
+/** Nothing that one tenant was told is shown to another. */
+function isOfSameReader(question: string, tenant: string): boolean {
+  return question.slice(question.lastIndexOf('\n') + 1) === tenant;
 }
 
 function nothing<Data>(key: string): Kept<Data> {
@@ -133,7 +134,11 @@ class Loop<Data> {
     this.#everyMs = everyMs;
     this.#restMsMax = restMsMax;
     this.#set = set;
-    this.#whenVisible();
+  }
+
+  begin(afterMs: number): void {
+    if (afterMs === 0) this.#whenVisible();
+    else this.#timer = setTimeout(this.#whenVisible, afterMs);
   }
 
   askNow(): void {
@@ -188,7 +193,8 @@ class Loop<Data> {
     wayMs = Math.min(wayMs, tookMs);
     this.#answeredMs.push(tookMs);
     if (this.#answeredMs.length > TIMES_KEPT) this.#answeredMs.shift();
-    return restMs(this.#everyMs, this.#answeredMs, this.#restMsMax);
+    const [everyMs, restMsMax] = [this.#everyMs, this.#restMsMax];
+    return restMs(this.#answeredMs, { everyMs, wayMs, restMsMax });
   }
 
   #stays({ key, token }: Kept<Data>, { status }: CallError): boolean {

@@ -3,7 +3,7 @@
  * what is shown is of one moment and a row that went is gone.
  */
 import { useRef, useState } from 'preact/hooks';
-import { type Poll, usePoll } from './poll.js';
+import { type Poll, type PollOptions, usePoll } from './poll.js';
 
 export interface Page<Row> {
   readonly rows: readonly Row[];
@@ -29,12 +29,14 @@ export function usePages<Row>(
   key: string | null,
   ask: (after: string | null, signal: AbortSignal) => Promise<Page<Row>>,
   everyMs?: number,
+  options?: PollOptions,
 ): Pages<Row> {
   const wanted = useRef({ key, pages: 1 });
   if (wanted.current.key !== key) wanted.current = { key, pages: 1 };
   const [, redraw] = useState(0);
-  const poll = usePoll(key, (signal) => askPages(ask, wanted.current.pages, signal), everyMs);
-  if (poll.data?.hasMore !== true) return { poll, more: null };
+  const askAll = (signal: AbortSignal) => askPages(ask, wanted.current.pages, signal);
+  const poll = usePoll(key, askAll, everyMs, options);
+  if (poll.data?.hasMore !== true || poll.isFormer === true) return { poll, more: null };
   const load = () => {
     wanted.current = { key, pages: wanted.current.pages * GROWTH };
     redraw((times) => times + 1);

@@ -48,7 +48,7 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
     if (isRight) void addition.run();
   };
   return (
-    <Dialog title="Add a node" onClose={onClose}>
+    <Dialog title="Add a node" onClose={onClose} isForm>
       <form class="stack" onSubmit={submit}>
         <p>
           It gets the log and has no vote yet, so the cluster works on whatever becomes of it. Start

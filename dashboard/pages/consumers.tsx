@@ -3,12 +3,12 @@ import { useMemo } from 'preact/hooks';
 import { pathOfGroup } from '../base/consumer-groups.js';
 import { counted, formatDuration } from '../base/format.js';
 import { holds } from '../base/order.js';
-import { pathOfQueue } from '../base/routes.js';
 import { type Column, DataTable, type More } from '../components/data-table.js';
 import { Select } from '../components/form.js';
 import { Link } from '../components/link.js';
 import { ListFilter } from '../components/list-filter.js';
 import { Page } from '../components/page.js';
+import { partitionColumn, queueColumn } from '../components/queue-column.js';
 import { Empty, Loaded } from '../components/states.js';
 import { Tabs } from '../components/tabs.js';
 import { Count, Name, Time } from '../components/text.js';
@@ -35,17 +35,7 @@ const COLUMNS: readonly Column<Row>[] = [
       </Link>
     ),
   },
-  {
-    key: 'queue',
-    title: 'Queue',
-    isText: true,
-    value: ({ queueName }) => queueName,
-    cell: ({ queueName }) => (
-      <Link to={pathOfQueue(queueName)}>
-        <Name text={queueName} />
-      </Link>
-    ),
-  },
+  queueColumn(({ queueName }) => queueName),
   {
     key: 'lag',
     title: 'Lag',
@@ -103,25 +93,8 @@ const LAGGING_COLUMNS: readonly Column<LaggingRow>[] = [
       </Link>
     ),
   },
-  {
-    key: 'queue',
-    title: 'Queue',
-    isText: true,
-    value: (row) => row.queue_name,
-    cell: (row) => (
-      <Link to={pathOfQueue(row.queue_name)}>
-        <Name text={row.queue_name} />
-      </Link>
-    ),
-  },
-  {
-    key: 'partition',
-    title: 'Partition',
-    isText: true,
-    isMinor: true,
-    value: (row) => row.partition_name,
-    cell: (row) => <Name text={row.partition_name} />,
-  },
+  queueColumn((row) => row.queue_name),
+  partitionColumn((row) => row.partition_name),
   {
     key: 'lag',
     title: 'Lag',
@@ -260,6 +233,7 @@ function Lagging() {
         {({ rows }) => (
           <DataTable
             caption="Partitions behind"
+            isDense
             columns={LAGGING_COLUMNS}
             rows={rows.filter((row) =>
               holds(text, [row.consumer_group, row.queue_name, row.partition_name]),

@@ -46,7 +46,7 @@ export function CreateQueue({ onClose, onCreated }: CreateQueueProps) {
     if (queue !== '' && wrong.size === 0) void creation.run();
   };
   return (
-    <Dialog title="Create a queue" onClose={onClose}>
+    <Dialog title="Create a queue" onClose={onClose} isForm>
       <form class="stack" onSubmit={submit}>
         <Field label="Name" error={isTold && queue === '' ? 'A name is needed.' : null}>
           {(id) => <TextInput id={id} value={queue} onInput={setQueue} />}

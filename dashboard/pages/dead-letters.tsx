@@ -115,9 +115,10 @@ export function DeadLettersPage() {
         keepStored: true,
       }),
     EVERY_MS,
+    { isTyped: true },
   );
   const close = () => setAsked(null);
-  const total = poll.data?.total ?? 0;
+  const total = poll.isFormer === true ? 0 : (poll.data?.total ?? 0);
   const hasAll = queue !== '' && total > 0;
   const actions = <Actions hasAll={hasAll} chosen={chosen.size} onAsk={setAsked} />;
   return (

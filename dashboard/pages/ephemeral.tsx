@@ -81,16 +81,21 @@ export function EphemeralPage() {
   const { query } = usePlace();
   const chosen = query.get('queue');
   const heard = useRef(new Map<number, readonly EphemeralRow[]>());
-  const { poll, more } = usePages('ephemeral', async (after, signal) => {
-    const asked = { limit: PAGE_ROWS, after };
-    const at = 'GET /api/v1/ephemeral/queues';
-    const { queues, nodeId, nextAfter } = await call(at, { query: asked, signal });
-    heard.current.set(nodeId, heardPage(heard.current.get(nodeId), queues, after === null));
-    return { rows: queues, nextAfter };
-  });
   const { members } = useCluster();
   // What a node held that is gone is gone with it.
   const there = members.data?.members.filter(isReachable).map(({ nodeId }) => nodeId);
+  const { poll, more } = usePages('ephemeral', async (after, signal) => {
+    const asked = { limit: PAGE_ROWS, after };
+    for (;;) {
+      const at = 'GET /api/v1/ephemeral/queues';
+      const { queues, nodeId, nextAfter } = await call(at, { query: asked, signal });
+      const isNew = !heard.current.has(nodeId);
+      heard.current.set(nodeId, heardPage(heard.current.get(nodeId), queues, after === null));
+      // Another node than before has answered, so the next one may be one that has not yet.
+      const isMissing = there?.some((node) => !heard.current.has(node)) !== false;
+      if (!isNew || !isMissing) return { rows: queues, nextAfter };
+    }
+  });
   const nodes = there ?? [...heard.current.keys()];
   // Anew with each answer.
   const rows = useMemo(

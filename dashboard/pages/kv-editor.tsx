@@ -131,7 +131,7 @@ function Editor(props: EditorProps) {
   });
   const isReady = fault === null && text.trim() !== '' && expiry !== null;
   return (
-    <Dialog title={title} onClose={onClose} isWide>
+    <Dialog title={title} onClose={onClose} isWide isForm>
       <form
         class="stack"
         onSubmit={(event) => {

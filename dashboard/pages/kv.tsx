@@ -173,7 +173,7 @@ function Rows({ namespace }: { readonly namespace: string }) {
     const body = { namespace, limit: PAGE_ROWS, includeExpired, prefix, after };
     return call('POST /api/v1/resources/kv/list', { body, signal, keepStored: true });
   };
-  const { poll, more } = usePages(list, ask, EVERY_MS_LIST);
+  const { poll, more } = usePages(list, ask, EVERY_MS_LIST, { isTyped: true });
   return (
     <div>
       <div class="filters">

@@ -11,6 +11,7 @@ import { Page } from '../components/page.js';
 import { Loaded } from '../components/states.js';
 import { Ago, Badge, Count, Name, useNow } from '../components/text.js';
 import { setQuery, usePlace } from '../data/location.js';
+import { EVERY_MS } from '../data/poll.js';
 import { call, type Success } from '../data/request.js';
 import { usePages } from '../data/use-pages.js';
 
@@ -89,10 +90,11 @@ function Countdown({ to }: { readonly to: string | null }) {
 export function LocksPage() {
   const { query } = usePlace();
   const prefix = query.get('prefix') ?? '';
-  const { poll, more } = usePages(`locks ${prefix}`, (after, signal) => {
+  const ask = (after: string | null, signal: AbortSignal) => {
     const body = { namespace: LOCKS, limit: PAGE_ROWS, includeExpired: false, prefix, after };
     return call('POST /api/v1/resources/kv/list', { body, signal, keepStored: true });
-  });
+  };
+  const { poll, more } = usePages(`locks ${prefix}`, ask, EVERY_MS, { isTyped: true });
   return (
     <Page title="Locks">
       <div class="tight">

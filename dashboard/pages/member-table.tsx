@@ -57,6 +57,7 @@ export function LoadTable({ data }: { readonly data: Members }) {
   return (
     <DataTable
       caption="What every node and its machine do"
+      isDense
       columns={LOAD_COLUMNS}
       rows={data.members}
       rowKey={({ nodeId }) => String(nodeId)}

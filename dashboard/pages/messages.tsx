@@ -153,6 +153,7 @@ function useMessages() {
       return { listed, positions: await positionsOf(group, listed.messages, signal) };
     },
     EVERY_MS_SLOW,
+    { isTyped: true },
   );
 }
 

@@ -36,7 +36,7 @@ export function PushMessage({ queue: given, partition = '', onClose, onPushed }:
     if (fault === null && item.queue !== '') void push.run();
   };
   return (
-    <Dialog title="Push a message" onClose={onClose} isWide>
+    <Dialog title="Push a message" onClose={onClose} isWide isForm>
       <form class="stack" onSubmit={submit}>
         {given === '' && (
           <Field

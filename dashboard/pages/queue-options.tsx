@@ -97,7 +97,7 @@ function EditOptions({ queue, before, onClose, onChanged }: EditOptionsProps) {
     onClose();
   });
   return (
-    <Dialog title="Edit options" onClose={onClose} isWide>
+    <Dialog title="Edit options" onClose={onClose} isWide isForm>
       <form
         class="stack"
         onSubmit={(event) => {

@@ -6,11 +6,11 @@ import { useMemo } from 'preact/hooks';
 import { pathOfGroup, STREAM_GROUP } from '../base/consumer-groups.js';
 import { counted } from '../base/format.js';
 import { holds } from '../base/order.js';
-import { pathOfQueue } from '../base/routes.js';
 import { type Column, DataTable, type More } from '../components/data-table.js';
 import { Link } from '../components/link.js';
 import { ListFilter } from '../components/list-filter.js';
 import { Page } from '../components/page.js';
+import { queueColumn } from '../components/queue-column.js';
 import { Empty, Loaded } from '../components/states.js';
 import { Count, Name } from '../components/text.js';
 import { navigate, usePlace } from '../data/location.js';
@@ -38,17 +38,7 @@ const COLUMNS: readonly Column<Row>[] = [
       </Link>
     ),
   },
-  {
-    key: 'source',
-    title: 'Source',
-    isText: true,
-    value: ({ queueName }) => queueName,
-    cell: ({ queueName }) => (
-      <Link to={pathOfQueue(queueName)}>
-        <Name text={queueName} />
-      </Link>
-    ),
-  },
+  queueColumn(({ queueName }) => queueName, 'Source'),
   {
     key: 'state',
     title: 'State',

@@ -217,6 +217,7 @@ function Events({ name }: { readonly name: string }) {
         {({ rows }) => (
           <DataTable
             caption="Events"
+            isDense
             columns={EVENT_COLUMNS}
             rows={distinct(rows, eventKey)}
             rowKey={eventKey}

@@ -13,7 +13,7 @@ export function AccessDialog() {
   const tokenFault = faultOf(token) ?? (isRefused ? `Not accepted: ${refusal}.` : null);
   const tenantFault = faultOf(tenant);
   return (
-    <Dialog title="Access" onClose={declineToken}>
+    <Dialog title="Access" onClose={declineToken} isForm>
       <form
         class="stack"
         onSubmit={(event) => {

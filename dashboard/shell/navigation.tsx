@@ -1,5 +1,6 @@
 import type { Capabilities } from '../base/capabilities.js';
 import { Link } from '../components/link.js';
+import { askForToken } from '../data/access.js';
 import { usePlace } from '../data/location.js';
 import { GROUPS, maySee, ROUTES } from './routes.js';
 
@@ -17,7 +18,7 @@ export function Navigation({ capabilities }: { readonly capabilities: Capabiliti
   return (
     <nav class="sidebar" id="navigation" aria-label="Pages">
       {groups
-        .filter(({ pages }) => pages.length > 0)
+        .filter(({ group, pages }) => pages.length > 0 || group === 'Access')
         .map(({ group, pages }) => (
           <div key={group}>
             {group !== 'Overview' && <h2>{group}</h2>}
@@ -29,6 +30,13 @@ export function Navigation({ capabilities }: { readonly capabilities: Capabiliti
                   </Link>
                 </li>
               ))}
+              {group === 'Access' && (
+                <li class="narrow-only">
+                  <button type="button" class="plain" onClick={askForToken}>
+                    Token and tenant
+                  </button>
+                </li>
+              )}
             </ul>
           </div>
         ))}

@@ -112,7 +112,11 @@ export class Chromium {
 }
 
 /** Of keys to which the browser itself does something. */
-const KEY_CODES: Readonly<Record<string, number>> = { Tab: 9, Escape: 27 };
+const KEY_CODES: Readonly<Record<string, number>> = {
+  Tab: 9,
+  Escape: 27,
+  ArrowRight: 39,
+};
 
 export class Page {
   readonly #browser: Chromium;

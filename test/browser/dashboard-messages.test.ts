@@ -123,6 +123,33 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     expect(await tab.run('location.search')).toMatch(/from=.*to=.*offset=100/);
     await tab.run(press('Older'));
     await says(tab).toContain('201 to 250');
+    // While a filter is typed the rows stay, marked as old, and the node is asked once.
+    await tab.run(`{
+      const real = window.fetch;
+      window.asked = [];
+      window.fetch = async (url, options) => {
+        if (!/partition=/.test(url)) return real(url, options);
+        window.asked.push(String(url));
+        const answer = await real(url, options);
+        await new Promise((done) => { window.answer = done; });
+        return answer;
+      };
+      window.seen = new Set();
+      new MutationObserver(() => window.seen.add(/Asking for/.test(${TEXT})))
+        .observe(document.querySelector('main'), { subtree: true, childList: true });
+    }`);
+    for (const text of ['n', 'no', 'non', 'none']) {
+      await tab.run(typeInto('Partition', text));
+    }
+    const isOld = 'document.querySelector(".loaded").hasAttribute("data-stale")';
+    await says(tab, 'window.asked.length').toBe('1');
+    expect(await tab.run(isOld)).toBe(true);
+    expect(await tab.run(TEXT)).toContain('paged-49');
+    expect(await tab.run('window.asked[0]')).toContain('partition=none&');
+    await tab.run('window.answer()');
+    await says(tab).toContain('No message of this span fits');
+    expect(await tab.run(isOld)).toBe(false);
+    expect(await tab.run('[...window.seen]')).toEqual([false]);
     await open('/messages?queue=paged&status=pending');
     await says(tab).toContain('paged-249');
     expect(await tab.run(TEXT)).not.toContain('paged-244');

@@ -29,11 +29,11 @@ import { fill, PAGES } from './dashboard-stage.js';
 
 describe.skipIf(reason !== null)('the dashboard', () => {
   let reader: Reader;
-  let { browser, client, tab, open, openHastily, origin } = {} as Reader;
+  let { browser, client, tab, open, openHastily, origin, read } = {} as Reader;
 
   beforeAll(async () => {
     reader = await startReader();
-    ({ browser, client, tab, open, openHastily, origin } = reader);
+    ({ browser, client, tab, open, openHastily, origin, read } = reader);
     await fill(client);
   }, 60_000);
 
@@ -56,11 +56,19 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await tab.run(press('Create a queue'));
     await says(tab, DIALOG).toContain('Name');
     await tab.run(typeInto('Name', 'made/here'));
+    await tab.run(typeInto('Namespace', 'billing'));
+    await tab.run(typeInto('Task', 'ingest'));
+    await tab.run(typeInto('Lease', '45'));
     await tab.run(press('Create'));
     await says(tab, DIALOG).toBe('none');
     await says(tab).toContain('made/here');
     const path = '/api/v1/resources/queues/made%2Fhere';
-    expect((await client.get(path)).status).toBe(200);
+    const made = { namespace: 'billing', task: 'ingest', options: { leaseTime: 45 } };
+    expect(await read(path)).toMatchObject(made);
+    await tab.run(typeInto('Namespace', 'billing'));
+    await tab.run(typeInto('Task', 'ingest'));
+    await says(tab).not.toContain('orders');
+    expect(await tab.run(TEXT)).toContain('made/here');
     await tab.run(press('Create a queue'));
     await tab.run(typeInto('Name', 'made/here'));
     await tab.run(press('Create'));
@@ -226,6 +234,46 @@ describe.skipIf(reason !== null)('the dashboard', () => {
     await tab.run('window.fetch = window.real; 0');
   });
 
+  test('what was typed is not dropped by one key; a question with nothing in it is', async () => {
+    await open('/queues');
+    await tab.run(press('Create a queue'));
+    await says(tab, DIALOG).toContain('Name');
+    await tab.press('Escape');
+    await says(tab, DIALOG).toBe('none');
+    await tab.run(press('Create a queue'));
+    await says(tab, 'document.activeElement.tagName').toBe('INPUT');
+    await tab.type('half done');
+    for (const back of ['Escape', 'Enter']) {
+      await tab.press('Escape');
+      await says(tab, DIALOG).toContain('lose what was typed?');
+      if (back === 'Enter') await tab.run(press('Keep on'));
+      else await tab.press(back);
+      await says(tab, DIALOG).not.toContain('lose what was typed?');
+      expect(await tab.run('document.activeElement.value')).toBe('half done');
+    }
+    await tab.press('Escape');
+    await expectAccessible(tab);
+    await tab.run(press('Lose it'));
+    await says(tab, DIALOG).toBe('none');
+  });
+
+  test('a table wider than a phone says so, and keys move it', async () => {
+    await open('/messages?queue=shop.billing');
+    await says(tab).toContain('dead letter');
+    const box = 'document.querySelector(".table-box")';
+    const sides = `['left', 'right'].filter((side) => ${box}.hasAttribute('data-more-' + side))`;
+    expect(await tab.run(sides)).toEqual([]);
+    await tab.look(360, 740, 'light');
+    await says(tab, sides).toBe('right');
+    await tab.run(`${box}.focus()`);
+    await expect
+      .poll(async () => {
+        await tab.press('ArrowRight');
+        return tab.run(sides);
+      })
+      .toEqual(['left']);
+  });
+
   test('nothing is asked while the tab is hidden', async () => {
     await open('/');
     await says(tab).toContain('orders');
@@ -334,6 +382,11 @@ describe.skipIf(reason !== null)('with tokens', () => {
     await tab.run(clickOn('.top .wide-only'));
     await enter('write-only');
     await says(tab).toContain('does not read');
+    await tab.look(360, 740, 'light');
+    await tab.run(clickOn('[aria-label="Navigation"]'));
+    await tab.run(press('Token and tenant'));
+    await says(tab, DIALOG).toContain('Bearer token');
+    await tab.press('Escape');
     await tab.run(press('Enter a token'));
     await enter('admin');
     await says(tab).toContain('kept');
