@@ -471,6 +471,14 @@ describe('removing a tenant', () => {
     expect(records.store.keys('px.ops').every((key) => key.includes(kept.tenantId))).toBe(true);
   });
 
+  test('that begins while a key is made leaves no key behind', async () => {
+    const { made, ...records } = await withCluster();
+    records.store.onBatch = () => setTenantStatus(records, SYSTEM, 'acme', 'deleting');
+    const wanted = { clusterId: made.cluster.id, name: 'k', keyHash: HASH, scopes: [] };
+    expect(await registerKey(records, SYSTEM, wanted)).toMatchObject({ refused: 'deleting' });
+    expect(records.store.keys('px.keys')).toEqual([]);
+  });
+
   test('marks more clusters than one batch holds', async () => {
     const { made: _, ...records } = await withCluster('c0', 'pro');
     for (let at = 1; at < BATCH_OPS_MAX + 4; at++) {
