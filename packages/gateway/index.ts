@@ -17,6 +17,7 @@ export * from './credentials/passwords.js';
 export * from './credentials/presented.js';
 export * from './credentials/session-cookie.js';
 export * from './credentials/session-tokens.js';
+export { Turns } from './credentials/turns.js';
 export * from './edge/address-rates.js';
 export * from './edge/client-address.js';
 export * from './edge/deadlines.js';
@@ -50,6 +51,14 @@ export * from './records/sessions.js';
 export { DamagedRowError } from './records/shape.js';
 export * from './records/tenants.js';
 export * from './records/users.js';
+export {
+  GithubLogin,
+  GoogleLogin,
+  type GoogleOptions,
+  type LoginProvider,
+  type ProviderFetch,
+  type ProviderOptions,
+} from './routes/login-provider.js';
 export { OwnRoutes } from './routes/own-routes.js';
 export type {
   BrokerPort,
@@ -61,6 +70,7 @@ export type {
   RouteConfig,
   RouteParts,
 } from './routes/route.js';
+export { StateTokens } from './routes/state-tokens.js';
 export { OWN_ROUTES } from './routes/table.js';
 export * from './state/gateway-state.js';
 export * from './store/kv.js';

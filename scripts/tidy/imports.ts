@@ -45,7 +45,15 @@ const TABLE: readonly Row[] = [
   },
   {
     folder: 'packages/gateway',
-    values: [NODE, '@svc/http', '@svc/wire', 'jose', '@node-rs/bcrypt', 'ipaddr.js'],
+    values: [
+      NODE,
+      '@svc/http',
+      '@svc/wire',
+      'jose',
+      '@node-rs/bcrypt',
+      'ipaddr.js',
+      'oauth4webapi',
+    ],
     types: [],
   },
   { folder: 'packages/broker', values: [NODE, 'jose', 'pino', ...LAYERS], types: [] },
@@ -78,7 +86,14 @@ const TABLE: readonly Row[] = [
 ];
 
 /** A test may run what its folder knows by type alone, and needs its runner. */
-const TEST_VALUES = [NODE, 'vitest', 'fast-check', 'ajv', '@seriousme/openapi-schema-validator'];
+const TEST_VALUES = [
+  NODE,
+  'vitest',
+  'fast-check',
+  'ajv',
+  '@seriousme/openapi-schema-validator',
+  'oauth2-mock-server',
+];
 
 export function importTable(source: Source): Violation[] {
   const row = TABLE.find(({ folder }) => source.path.startsWith(`${folder}/`));

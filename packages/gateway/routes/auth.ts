@@ -73,10 +73,13 @@ export async function logIn(
 }
 
 function page(parts: RouteParts, shown: Pick<LoginPage, 'status' | 'next' | 'email' | 'fault'>) {
-  const { portal } = parts.config;
-  const hasForm = parts.tokens.canSign;
-  const links = hasForm || portal === null ? [] : [{ href: portal.url, label: portal.label }];
-  return loginPage({ ...shown, hasForm, links });
+  const { providers, tokens, config } = parts;
+  const { portal } = config;
+  const hasForm = tokens.canSign;
+  const elsewhere = portal === null ? [] : [{ href: portal.url, label: portal.label }];
+  const next = encodeURIComponent(shown.next);
+  const here = providers.map(({ name, label }) => ({ href: `/auth/${name}?next=${next}`, label }));
+  return loginPage({ ...shown, hasForm, links: hasForm ? here : elsewhere });
 }
 
 const loginShownRoute = ownRoute({

@@ -14,11 +14,14 @@ import type { Refusal } from '../base/refusal.js';
 import type { Credentials } from '../credentials/credentials.js';
 import type { Passwords } from '../credentials/passwords.js';
 import type { SessionTokens } from '../credentials/session-tokens.js';
+import type { Turns } from '../credentials/turns.js';
 import type { LoginGuard } from '../edge/login-guard.js';
 import type { HeaderList } from '../edge/origins.js';
 import type { PushBlock } from '../limits/limits.js';
 import type { Actor, Records } from '../records/batch.js';
 import type { BodyForm } from './body-form.js';
+import type { LoginProvider } from './login-provider.js';
+import type { StateTokens } from './state-tokens.js';
 
 export interface OwnRequest {
   readonly method: string;
@@ -85,6 +88,12 @@ export interface RouteConfig {
   readonly cookieDomain: string | null;
   /** `SVC_PROXY_JWT_TTL_S`. */
   readonly sessionS: number;
+  /** `SVC_PROXY_PUBLIC_URL`, to which providers send users back. */
+  readonly publicUrl: string | null;
+  /** `SVC_PROXY_AUTH_HOST`: without a public URL nobody is sent to a provider. */
+  readonly isAuthHost: boolean;
+  /** `SVC_PROXY_AUTOPROVISION` with `_TENANT` and `_DEFAULT_ROLE`; null: off. */
+  readonly autoProvision: { readonly tenant: string | null; readonly role: Role } | null;
   /** `SVC_PROXY_AUTH_PORTAL_URL` and `_LABEL`: where people log in if not here; http or https. */
   readonly portal: { readonly url: string; readonly label: string } | null;
 }
@@ -95,6 +104,11 @@ export interface RouteParts {
   readonly tokens: SessionTokens;
   readonly passwords: Passwords;
   readonly logins: LoginGuard;
+  /** Those that are configured. */
+  readonly providers: readonly LoginProvider[];
+  /** Users whom providers are asked for at the same time. */
+  readonly providerTurns: Turns;
+  readonly states: StateTokens;
   /** What stopped the pushes of a cluster, as this node knows it. */
   readonly pushBlock: (clusterId: string) => PushBlock | null;
   readonly broker: BrokerPort;

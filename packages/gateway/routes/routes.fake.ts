@@ -5,6 +5,7 @@ import { Credentials } from '../credentials/credentials.js';
 import { Epochs } from '../credentials/epochs.js';
 import { Passwords } from '../credentials/passwords.js';
 import { SessionTokens } from '../credentials/session-tokens.js';
+import { Turns } from '../credentials/turns.js';
 import { LOGIN_GUARD_DEFAULTS, LoginGuard } from '../edge/login-guard.js';
 import { CONTROL_PLANE, type Records } from '../records/batch.js';
 import type { MadeCluster } from '../records/clusters.js';
@@ -14,6 +15,7 @@ import { createUser, setOperators } from '../records/users.js';
 import { BrokerUnavailableError } from '../upkeep/inventory.js';
 import { OwnRoutes } from './own-routes.js';
 import type { BrokerRequest, OwnAnswer, OwnRequest, RouteConfig, RouteParts } from './route.js';
+import { StateTokens } from './state-tokens.js';
 import { OWN_ROUTES } from './table.js';
 
 export const CONTROL_TOKEN = 'control-plane-token';
@@ -68,6 +70,9 @@ const CONFIG: RouteConfig = {
   cookieDomain: null,
   sessionS: 86_400,
   portal: null,
+  publicUrl: null,
+  isAuthHost: false,
+  autoProvision: null,
 };
 
 export async function routeNode(
@@ -99,6 +104,9 @@ export async function routeNode(
     tokens,
     passwords: new Passwords(),
     logins: new LoginGuard(LOGIN_GUARD_DEFAULTS),
+    providers: [],
+    providerTurns: new Turns(4, 4),
+    states: new StateTokens(secret, clock, random),
     pushBlock: () => null,
     broker,
     grants: {

@@ -3,6 +3,7 @@ import { AUTH_ROUTES } from './auth.js';
 import { CONSOLE_ROUTES } from './console.js';
 import { CONTROL_PLANE_ROUTES } from './control-plane.js';
 import { CONTROL_TENANT_ROUTES } from './control-tenants.js';
+import { OAUTH_ROUTES } from './oauth.js';
 import { OPERATOR_ROUTES } from './operator.js';
 import type { OwnRoute } from './route.js';
 
@@ -12,4 +13,5 @@ export const OWN_ROUTES: readonly OwnRoute[] = [
   ...CONSOLE_ROUTES,
   ...OPERATOR_ROUTES,
   ...AUTH_ROUTES,
+  ...OAUTH_ROUTES,
 ];
