@@ -40,6 +40,9 @@ export function registerKey(
   action = 'api_key_issued',
 ): Promise<MadeKey | Refused> {
   return change(records, actor, async (batch): Promise<MadeKey | Refused> => {
+    if ((await read(records, CLUSTERS, wanted.clusterId)) === null) {
+      return refused('cluster_unknown', 'unknown cluster');
+    }
     const held = await readBy(records, KEYS, wanted.keyHash);
     if (held !== null) {
       const { cluster_id, name, scopes } = held.value;
