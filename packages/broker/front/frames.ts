@@ -35,6 +35,11 @@ export class FrameSender {
     this.#ring = ring;
   }
 
+  /** Places in the line, of parts that wait and of parts that are gone. */
+  get held(): number {
+    return this.#waiting.length;
+  }
+
   /** Nothing waits for room. */
   get idle(): boolean {
     return this.#next === this.#waiting.length;
@@ -75,11 +80,20 @@ export class FrameSender {
       if (this.#from < part.length) return;
       this.#waiting[this.#next++] = NOTHING;
       this.#from = 0;
+      if (this.#next >= GONE_MAX && 2 * this.#next >= this.#waiting.length) this.#forget();
     }
-    this.#waiting = [];
+    this.#forget();
+  }
+
+  /** Parts that are gone leave the line: a ring that is always full never empties it. */
+  #forget(): void {
+    this.#waiting.splice(0, this.#next);
     this.#next = 0;
   }
 }
+
+/** So many parts that are gone may stand before those that wait, or as many as wait. */
+const GONE_MAX = 1024;
 
 const NOTHING = new Uint8Array(0);
 

@@ -106,6 +106,24 @@ test('frames of any length come whole and in order, and keep their bytes', () =>
   }
 });
 
+test('a sender whose ring is always full holds no more than what waits', () => {
+  const memory = ringMemory(64);
+  const writer = new RingWriter(memory);
+  const sender = new FrameSender(writer);
+  const reader = new RingReader(memory);
+  const receiver = new FrameReceiver(reader, () => {});
+  for (let n = 0; n < 10_000; n++) {
+    // As much comes as goes, and never all of it.
+    for (let more = n === 0 ? 20 : 2; more > 0; more--) sender.send(1, n, [new Uint8Array(23)]);
+    writer.publish();
+    receiver.receive(64);
+    reader.release();
+    sender.go();
+    expect(sender.idle).toBe(false);
+  }
+  expect(sender.held).toBeLessThan(4096);
+});
+
 test('a capacity that is no power of two is refused', () => {
   expect(() => ringMemory(100)).toThrow('not a power of two');
 });
