@@ -1,5 +1,5 @@
-// Goal: of an answer that is passed on, its thread holds no more than a socket would. Method: a front
-// that hands over a long answer, and a reader who takes a part of it.
+// Goal: of an answer that is passed on, its thread holds no more than a socket would. Method: a
+// front that hands over a long answer, and a reader who takes a part of it.
 import type { CallClient } from '@svc/http';
 import { expect, test } from 'vitest';
 import { PassedCalls } from './passed-calls.js';
