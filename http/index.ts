@@ -6,6 +6,7 @@ export {
   DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
   KV_LIMITS,
   type KvLimits,
+  STREAMED_ANSWER_BYTES_MIN,
   TIMER_CALL_DEFAULTS,
   type TimerCallLimits,
 } from './base/limits.js';

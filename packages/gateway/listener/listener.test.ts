@@ -226,6 +226,40 @@ describe('a client', () => {
     await client.closed();
   });
 
+  test('that does not take a counted answer leaves the next one to the front', async () => {
+    answerLarge();
+    admit = () => admitted({ countsAnswer: true });
+    const other = new RawClient(port);
+    for (const silent of [client, other]) {
+      silent.pauseReading();
+      silent.send(requestBytes('/api/v1/fetch', { body: FETCH }));
+      await until(() => finished.length === 1);
+    }
+    await until(() => front.reserved('read') > LARGE_BYTES);
+    await fetch(`http://127.0.0.1:${port}/healthz`);
+    expect([finished.length, front.server.inFlight()]).toEqual([1, 1]);
+    client.destroy();
+    other.resumeReading();
+    expect((await other.answer()).body.length).toBeGreaterThan(LARGE_BYTES);
+    other.destroy();
+    await until(() => front.reserved('read') === 0 && listener.inFlight() === 0);
+  });
+
+  test('that goes before a push is answered has it counted', async () => {
+    let answer = () => {};
+    front.service.onSubmit = (_, reply) => {
+      answer = () => reply.send(PUSHED);
+    };
+    admit = () => admitted({ countsAnswer: true, body: Buffer.from(BODY) });
+    client.send(requestBytes(PUSH, { body: BODY }));
+    await until(() => front.service.submitted.length === 1);
+    client.destroy();
+    await until(() => listener.inFlight() === 0);
+    answer();
+    await until(() => front.server.inFlight() === 0);
+    expect(finished).toMatchObject([{ status: 201, bytesIn: BODY.length }]);
+  });
+
   test('that goes takes its request along', async () => {
     front.service.onPop = () => {};
     client.send(requestBytes('/api/v1/pop/queue/q?wait=true'));

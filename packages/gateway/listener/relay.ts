@@ -3,9 +3,14 @@
  * the socket (gateway 4, steps 8 and 9).
  *
  * An answer that has to be counted is kept until it is whole, counted, and then sent: what a client
- * knows of is counted. Every other one goes by as the socket takes it: what the socket does not
- * take stays with the front, in its budget of answers and swept by its pace, so that a slow reader
- * costs here what it costs there, once.
+ * knows of is counted. A large one is taken from the front when the budget of answers of this
+ * listener has room for it, and stays in the front's until then; without that, readers that stand
+ * still would have any number of answers here. Every other one goes by as the socket takes it: what
+ * the socket does not take stays with the front, in its budget of answers and swept by its pace, so
+ * that a slow reader costs here what it costs there, once.
+ *
+ * A client that goes takes its request along, but for a body that was handed over whole: what it
+ * pushes is stored all the same, so its answer is waited for and counted.
  */
 import {
   type AnswerHead,
@@ -14,6 +19,7 @@ import {
   type CallRequest,
   type Exchange,
   type MemoryCall,
+  STREAMED_ANSWER_BYTES_MIN,
   type Status,
   type TransportResponse,
 } from '@svc/http';
@@ -36,7 +42,7 @@ export type RelayedRequest = Pick<
 
 export interface RelayOptions {
   readonly upstream: Upstream;
-  readonly clock: Pick<Clock, 'after'>;
+  readonly clock: Pick<Clock, 'after' | 'nowMs'>;
   readonly exchange: Exchange;
   readonly response: TransportResponse;
   readonly admitted: RelayedRequest;
@@ -57,6 +63,8 @@ export class Relay implements CallClient {
   /** The socket took all that it was given last. */
   #isTaken = false;
   readonly #kept: Buffer[] = [];
+  /** Of a counted answer: there is room for it here. */
+  #hasRoom = true;
   #isOver = false;
 
   constructor(options: RelayOptions, request: CallRequest) {
@@ -81,7 +89,10 @@ export class Relay implements CallClient {
   onHead(head: AnswerHead): void {
     this.#head = head;
     const { countsAnswer, finish } = this.#options.admitted;
-    if (countsAnswer) return;
+    if (countsAnswer) {
+      this.#makeRoom(head.length ?? 0);
+      return;
+    }
     finish({
       status: Number.parseInt(head.status, 10),
       bytesIn: this.#bytesIn,
@@ -98,6 +109,7 @@ export class Relay implements CallClient {
       this.#fail(() => refuse(this.#options.exchange, REFUSALS.answerTooLarge));
       return 0;
     }
+    if (!this.#hasRoom) return 0;
     this.#kept.push(Buffer.from(bytes));
     return bytes.length;
   }
@@ -118,6 +130,20 @@ export class Relay implements CallClient {
     admitted.finish(null);
     if (this.#isHeadSent) exchange.cutOff();
     else refuse(exchange, REFUSALS.badGateway);
+  }
+
+  /** Small answers fit into the buffers of a socket. */
+  #makeRoom(length: number): void {
+    const { exchange, clock, admitted } = this.#options;
+    if (length < STREAMED_ANSWER_BYTES_MIN || length > COUNTED_BYTES_MAX) return;
+    exchange.answerInto('pop', false);
+    this.#hasRoom = exchange.reserve(length);
+    if (this.#hasRoom) return;
+    exchange.wait(length, clock.nowMs() + admitted.timeoutMs, (hasRoom) => {
+      this.#hasRoom = hasRoom || exchange.gone;
+      if (this.#hasRoom) this.#call?.takesMore();
+      else this.#fail(() => refuse(exchange, REFUSALS.overloaded));
+    });
   }
 
   get #bytesIn(): number {
@@ -199,7 +225,8 @@ export class Relay implements CallClient {
   }
 
   #gone(): void {
-    this.#fail(() => {});
+    const { countsAnswer, body } = this.#options.admitted;
+    if (!countsAnswer || body === null) this.#fail(() => {});
   }
 
   /** `answer` is for a client that has seen nothing yet; one that has is cut off. */
