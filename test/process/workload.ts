@@ -1,10 +1,11 @@
 /**
  * Clients that load a node, or all nodes of a cluster, and write down what they did and saw:
  * producers with and without transaction ids, and the consumers of two groups, pinned and wildcard,
- * waiting and not. They keep going through any number of crashes: what got no answer is sent again,
- * at another node where there is one, when that is safe, and noted either way.
+ * waiting and not, with acknowledgements by themselves and in the next pop. They keep going through
+ * any number of crashes: what got no answer is sent again, at another node where there is one, when
+ * that is safe, and noted either way.
  */
-import type { AckResult, PopAnswer, PushResult } from '@svc/wire';
+import type { AckedPopAnswer, AckResult, PopAnswer, PushResult } from '@svc/wire';
 import type { Ack, Delivery, ReadRecord, Send, SendOutcome } from '../checkers/history.js';
 import type { SeededRandom } from '../seeded-random.js';
 import type { HttpClient } from './http-client.js';
@@ -50,6 +51,8 @@ interface ConsumerSettings {
   /** What follows `/api/v1/pop`. */
   readonly path: string;
   readonly wait: boolean;
+  /** The acknowledgements of a batch go with the pop of the next one. */
+  readonly isJoined: boolean;
 }
 
 export class Workload {
@@ -84,13 +87,13 @@ export class Workload {
     const [a, b] = this.queues;
     for (const group of GROUPS) {
       const consumers: ConsumerSettings[] = [
-        { group, path: `/queue/${a}`, wait: true },
-        { group, path: `/queue/${a}`, wait: true },
-        { group, path: `/queue/${a}`, wait: false },
-        { group, path: `/queue/${b}`, wait: true },
-        { group, path: `/queue/${b}`, wait: true },
-        { group, path: `/queue/${a}/partition/1`, wait: true },
-        { group, path: `/queue/${b}/partition/0`, wait: false },
+        { group, path: `/queue/${a}`, wait: true, isJoined: true },
+        { group, path: `/queue/${a}`, wait: true, isJoined: false },
+        { group, path: `/queue/${a}`, wait: false, isJoined: true },
+        { group, path: `/queue/${b}`, wait: true, isJoined: true },
+        { group, path: `/queue/${b}`, wait: true, isJoined: false },
+        { group, path: `/queue/${a}/partition/1`, wait: true, isJoined: true },
+        { group, path: `/queue/${b}/partition/0`, wait: false, isJoined: false },
       ];
       for (const consumer of consumers) this.#run(this.#consume(consumer));
     }
@@ -246,8 +249,9 @@ export class Workload {
   async #consume(settings: ConsumerSettings): Promise<void> {
     const random = this.#random.fork();
     const caller = this.#caller(random);
+    const owed: Claimed[] = [];
     while (this.#consuming) {
-      const popped = await this.#pop(caller, settings, random);
+      const popped = await this.#pop(caller, settings, random, owed);
       if (popped === null) {
         await sleep(settings.wait ? 10 : random.between(20, 120));
         continue;
@@ -257,17 +261,18 @@ export class Workload {
       if (random.chance(0.002)) await sleep(this.#leaseSeconds * 1000 + 300);
       if (random.chance(0.003)) continue;
       const at = random.chance(0.2) ? random.between(1, popped.length) : popped.length;
-      await this.#ackUntilAnswered(caller, settings.group, popped.slice(0, at));
-      if (at < popped.length) {
-        await this.#ackUntilAnswered(caller, settings.group, popped.slice(at));
-      }
+      const parts = [popped.slice(0, at), popped.slice(at)].filter(({ length }) => length > 0);
+      if (settings.isJoined) owed.push(...(parts.pop() ?? []));
+      for (const part of parts) await this.#ackUntilAnswered(caller, settings.group, part);
     }
   }
 
+  /** Carries what is owed, which is empty then if its verdicts came. */
   async #pop(
     caller: NodeCaller,
     settings: ConsumerSettings,
     random: SeededRandom,
+    owed: Claimed[],
   ): Promise<Claimed[] | null> {
     const query =
       `consumerGroup=${settings.group}&batch=${random.between(1, 5)}` +
@@ -276,11 +281,25 @@ export class Workload {
     const call = this.#calls++;
     const beganMs = performance.now();
     const path = `/api/v1/pop${settings.path}?${query}`;
-    const reply = await caller.get('pop', path);
-    if (reply.kind !== 'answer' || reply.answer.status !== 200) return null;
+    const reply =
+      owed.length === 0
+        ? await caller.get('pop', path)
+        : await caller.post('pop with acks', path, JSON.stringify({ acks: owed.map(ackOf) }));
+    const answered = reply.kind === 'answer' && reply.answer.status === 200;
+    if (owed.length > 0) {
+      const acks = answered ? (JSON.parse(reply.answer.text) as AckedPopAnswer).acks : null;
+      if (reply.kind !== 'not-sent') this.#noteAcks(owed, beganMs, acks);
+      if (acks !== null) owed.length = 0;
+      // The others go with the next pop once more.
+      else if (random.chance(0.5)) {
+        await this.#ackUntilAnswered(caller, settings.group, owed.splice(0));
+      }
+    }
+    if (!answered) return null;
     const { answer } = reply;
     const endedMs = performance.now();
     const { messages } = JSON.parse(answer.text) as PopAnswer;
+    if (messages.length === 0) return null;
     const payloads = rawMembers(answer.text, 'data');
     const leaseMs = this.#leaseSeconds * 1000;
     return messages.map((message, i) => {
@@ -311,11 +330,7 @@ export class Workload {
       const beganMs = performance.now();
       const body = {
         consumerGroup: group,
-        acknowledgments: claimed.map(({ delivery, partitionId }) => ({
-          transactionId: delivery.transactionId,
-          partitionId,
-          leaseId: delivery.leaseId,
-        })),
+        acknowledgments: claimed.map(ackOf),
       };
       const reply = await caller.post('ack', '/api/v1/ack/batch', JSON.stringify(body));
       const answered = reply.kind === 'answer' && reply.answer.status === 200;
@@ -349,6 +364,10 @@ interface Claimed {
 
 function named(queue: string, count: number): string[] {
   return Array.from({ length: count }, (_, i) => `${queue}/${i}`);
+}
+
+function ackOf({ delivery: { transactionId, leaseId }, partitionId }: Claimed) {
+  return { transactionId, partitionId, leaseId };
 }
 
 function ackOutcome(result: AckResult | undefined): Ack['outcome'] {
