@@ -121,9 +121,10 @@ class BodyReader implements Slow, LargeBody {
       return;
     }
     this.#end();
-    this.#done(
-      this.#body.length === this.#length ? this.#body : this.#body.subarray(0, this.#length),
-    );
+    const body = this.#body;
+    // Its request may wait for long, and need nothing of it.
+    this.#body = EMPTY;
+    this.#done(body.length === this.#length ? body : body.subarray(0, this.#length));
   }
 
   /** Before its first bytes, or behind those that came with the head. */

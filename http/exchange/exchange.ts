@@ -176,6 +176,13 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.#bodyHanded = true;
   }
 
+  /** In place of the body, which is not needed any more, `bytes` count: what was read of it. */
+  keepOfBody(bytes: number): void {
+    if (bytes >= this.#bodyBytes) return;
+    this.releaseBody();
+    this.reserveBody(this.#share, bytes);
+  }
+
   releaseBody(): void {
     if (this.#bodyBytes === 0) return;
     const bytes = this.#bodyBytes;

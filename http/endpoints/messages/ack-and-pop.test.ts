@@ -15,7 +15,7 @@ describe('bodies', () => {
     ['{"acks":null,"consumerGroup":null,"more":[1]}', { consumerGroup: '', acks: [] }],
     ['{"acks":[],"consumerGroup":"g"}', { consumerGroup: 'g', acks: [] }],
   ])('%s', (text, expected) => {
-    expect(read(text)).toEqual(expected);
+    expect(read(text)).toEqual({ ...expected, length: text.length });
   });
 
   test('an item is that of an ack', () => {
@@ -90,6 +90,18 @@ describe('requests', () => {
     expect(front.service.pops[0]).toMatchObject(asked);
     const counted = { popRequests: 1, popMessages: 0, ackRequests: 1, ackMessages: 2 };
     expect(front.server.meters.calls).toMatchObject(counted);
+  });
+
+  test('while the pop waits the body counts by its length, not as a slab', async () => {
+    const { budget } = front.rim;
+    const used = new Promise<number>((resolve) => {
+      front.service.onAckAndPop = (_acks, _pop, reply) => {
+        resolve(budget.used('drain'));
+        reply.send({ kind: 'acked-pop', acked: ACKED, popped: EMPTY });
+      };
+    });
+    await front.client().request('/api/v1/pop/queue/q?wait=true', { body: BODY });
+    expect([await used, budget.used('drain')]).toEqual([2 * Buffer.byteLength(BODY), 0]);
   });
 
   test('acks of another group than the pop; without acks none are counted', async () => {

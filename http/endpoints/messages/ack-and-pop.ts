@@ -11,8 +11,9 @@
  * - The answer tells every verdict, whatever became of the pop: it is 200 with an object where a
  *   GET is 204, and a refusal of the pop alone has the verdicts beside its error.
  * - A request that is refused before it reaches the broker has acknowledged nothing.
- * - What a request holds while its pop waits is bounded: its body is small, and counts among the
- *   bodies of acknowledgements until the answer.
+ * - What a request holds while its pop waits is bounded: its body is small, and what was read out
+ *   of it counts among the bodies of acknowledgements until the answer. The body itself does not: a
+ *   short one counts as 8 KiB, and 8,000 consumers that wait would keep all acknowledgements out.
  */
 import type { AckCommand, AckItem, PopScope, RefusedOutcome } from '@svc/engine';
 import { describedAs, list, named, nullable, optional, text } from '@svc/schema';
@@ -41,6 +42,8 @@ import {
 const BODY_KEYS = keySet('consumerGroup', 'acks');
 const CONSUMER_GROUP = 0;
 const ACKS = 1;
+/** Items are objects and texts: so many bytes of memory for one of the body, about. */
+const KEPT_FACTOR = 2;
 
 const popBody = named(
   'PopBody',
@@ -61,6 +64,8 @@ interface PopBody {
   /** "": the pop's. */
   readonly consumerGroup: string;
   readonly acks: readonly AckItem[];
+  /** Of the body. */
+  readonly length: number;
 }
 
 const ackAndPopRecord = {
@@ -134,6 +139,7 @@ function ackAndPop(front: Front, request: Call<unknown, string, PopBody>, scope:
   calls.ackMessages += items.length;
   const acks: AckCommand = { kind: 'ack', tenant, consumerGroup, items };
   const context: Context = { pop, acks };
+  exchange.keepOfBody(KEPT_FACTOR * body.length);
   front.service.ackAndPop(acks, pop.command, replyBy(exchange, context, render));
 }
 
@@ -154,7 +160,7 @@ export function readPopBody(bytes: Buffer): PopBody {
     else reader.skipValue();
   }
   reader.finish();
-  return { consumerGroup, acks };
+  return { consumerGroup, acks, length: bytes.length };
 }
 
 const TOO_LARGE = refusedAs({

@@ -52,6 +52,11 @@ interface Waiting {
 }
 
 const ID_MAX = 0xffff_ffff;
+/**
+ * A shorter body lies in a slab of the runtime, as which it counts: those of some thousand calls
+ * that wait would keep others out. So it gets memory of its own, and counts by its length.
+ */
+const SHORT_BODY_BYTES = 4096;
 
 /** What a thread serves; all other routes are passed on to the core's own front. */
 const SERVED = [
@@ -121,7 +126,10 @@ export class RemoteService implements Served, Elsewhere {
       if (exchange.gone) this.#channel.send(TO_CORE.gone, id, []);
     };
     this.#beforePass();
-    this.#channel.send(TO_CORE.call, id, callParts({ ...head, owner: exchange.owner }, body));
+    const isShort = body !== null && body.length < SHORT_BODY_BYTES;
+    const own = isShort ? new Uint8Array(body) : body;
+    this.#channel.send(TO_CORE.call, id, callParts({ ...head, owner: exchange.owner }, own));
+    if (isShort) exchange.keepOfBody(body.length);
   }
 
   /** From the core. */

@@ -5,6 +5,7 @@ import type { PopCommand, PushCommand, RefusedOutcome } from '@svc/engine';
 import {
   AnswerBudget,
   type DeliveredOutcome,
+  type Exchange,
   type MessageBatch,
   type Reply,
   type SubmittedCommand,
@@ -347,4 +348,16 @@ test('counters of the thread are added to those of the core, each rise once', ()
   for (const part of callsParts(calls, told) ?? []) server.received(TO_CORE.calls, 0, part);
   expect(callsParts(calls, told)).toBeNull();
   expect(meters.calls).toMatchObject({ pushRequests: 3, popMessages: 70_000, ackRequests: 0 });
+});
+
+test('a short body that is passed on has memory of its own, and counts by its length', () => {
+  const passed = (body: Buffer) => {
+    const kept: number[] = [];
+    const exchange = { owner: '', gone: false, keepOfBody: (bytes: number) => kept.push(bytes) };
+    const head = { method: 'POST', target: '/api/v1/pop/queue/q', headers: [] };
+    service.pass({ ...head, body }, exchange as unknown as Exchange);
+    return [kept, Buffer.from(toCore.at(-1)?.[2] ?? []).includes(body)];
+  };
+  expect(passed(Buffer.from('{"acks":[]}'))).toEqual([[11], true]);
+  expect(passed(Buffer.alloc(4096, 1))).toEqual([[], true]);
 });
