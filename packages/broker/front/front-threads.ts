@@ -38,7 +38,8 @@ export interface FrontThreadsOptions {
   /** The program that a thread runs. */
   readonly program: URL;
   readonly bounds: ConnectionBounds;
-  readonly onConnectionsFull: (open: number, refused: number) => void;
+  /** A thread has as many as it may. */
+  readonly onConnectionsFull: (max: number, open: number, refused: number) => void;
 }
 
 /** A turn's commands or answers at full rate are some 50 KiB. */
@@ -54,6 +55,7 @@ export class FrontThreads {
   #service: CoreService | null = null;
   #running: (FrontThread | null)[];
   #restarts: Cancel[] = [];
+  #isRetired = false;
   #isStopping = false;
   #port = 0;
   readonly #onExit = () => this.#endAll();
@@ -86,6 +88,7 @@ export class FrontThreads {
   }
 
   retire(): void {
+    this.#isRetired = true;
     for (const thread of this.#running) thread?.tell({ kind: 'retire' });
   }
 
@@ -105,6 +108,7 @@ export class FrontThreads {
     const startedMs = clock.nowMs();
     const thread = new FrontThread(this.#options, () => this.#service, host, this.#port);
     this.#running[place] = thread;
+    if (this.#isRetired) thread.tell({ kind: 'retire' });
     void thread.exited.then((error) => {
       this.#running[place] = null;
       if (this.#isStopping) return;
@@ -139,6 +143,7 @@ class FrontThread {
   readonly #server: ThreadServer;
   readonly #channel: Channel;
   readonly #options: FrontThreadsOptions;
+  readonly #bounds: ThreadData['connections'];
   readonly #host: string;
   readonly #port: number;
   readonly listening: Promise<number>;
@@ -155,6 +160,7 @@ class FrontThread {
   ) {
     const { clock, config, meters, front, threads, program, bounds } = options;
     this.#options = options;
+    this.#bounds = dividedBounds(bounds, threads);
     this.#host = host;
     this.#port = port;
     const toCore = ringMemory(RING_BYTES);
@@ -165,7 +171,7 @@ class FrontThread {
       threads,
       host,
       port,
-      connections: dividedBounds(bounds, threads),
+      connections: this.#bounds,
       toCore,
       toThread,
       ended: this.#ended,
@@ -231,7 +237,7 @@ class FrontThread {
         onFailure(new ListenError(this.#host, this.#port, report.code, report.why));
         break;
       case 'full':
-        this.#options.onConnectionsFull(report.open, report.refused);
+        this.#options.onConnectionsFull(this.#bounds.max, report.open, report.refused);
         break;
       case 'times': {
         const { pipeline } = this.#options.meters;

@@ -100,7 +100,7 @@ export class NodeFront {
             threads,
             program: threadProgram,
             bounds,
-            onConnectionsFull: (open, refused) => this.#tellFull(bounds.max, open, refused),
+            onConnectionsFull: (max, open, refused) => this.#tellFull(max, open, refused),
           });
   }
 
