@@ -10,6 +10,8 @@ export type Status =
   | '200 OK'
   | '201 Created'
   | '204 No Content'
+  | '302 Found'
+  | '303 See Other'
   | '400 Bad Request'
   | '401 Unauthorized'
   | '403 Forbidden'

@@ -129,6 +129,12 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.#headers = this.#headers === null ? headers : [...this.#headers, ...headers];
   }
 
+  /** In place of those of the same names that were added before. */
+  replaceHeaders(headers: Headers): void {
+    const kept = this.#headers?.filter(([name]) => !headers.some(([one]) => one === name)) ?? [];
+    this.#headers = [...kept, ...headers];
+  }
+
   /** For `bytes` more of the body than before. False: the budget is spent. */
   reserveBody(share: BodyShare, bytes: number): boolean {
     if (!this.#rim.budget.reserve(share, this.#bodyBytes, bytes)) return false;
@@ -270,11 +276,8 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
 
   /** `retryAfter`: seconds; true for one, false or 0 for none. */
   json(status: Status, text: string, retryAfter: boolean | number = false): void {
-    if (text.length >= STREAMED_ANSWER_BYTES_MIN) {
-      this.jsonBytes(status, Buffer.from(text, 'utf8'));
-      return;
-    }
-    this.#write(status, 'application/json', text, retryAfter, null, false);
+    if (text.length >= STREAMED_ANSWER_BYTES_MIN) this.jsonBytes(status, Buffer.from(text, 'utf8'));
+    else this.#write(status, 'application/json', text, retryAfter, null, false);
   }
 
   /** The bytes of `memory`, which is released when they were taken or nobody takes them. */
@@ -288,9 +291,13 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   }
 
   jsonBytes(status: Status, bytes: Uint8Array): void {
+    this.bytes(status, 'application/json', bytes);
+  }
+
+  bytes(status: Status, type: string, bytes: Uint8Array, cacheControl: string | null = null): void {
     if (bytes.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) {
-      this.#stream(status, 'application/json', bytes, null);
-    } else this.#write(status, 'application/json', bytes, false, null, false);
+      this.#stream(status, type, bytes, cacheControl);
+    } else this.#write(status, type, bytes, false, cacheControl, false);
   }
 
   /**
@@ -299,13 +306,12 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
    * answer would be allocated outside the heap, and collected later.
    */
   jsonByteText(status: Status, text: string): void {
-    const { length } = text;
-    if (length >= STREAMED_ANSWER_BYTES_MIN) {
+    if (text.length >= STREAMED_ANSWER_BYTES_MIN) {
       this.jsonBytes(status, Buffer.from(text, 'latin1'));
       return;
     }
     SCRATCH.write(text, 0, 'latin1');
-    this.jsonBytes(status, new Uint8Array(SCRATCH.buffer, 0, length));
+    this.jsonBytes(status, new Uint8Array(SCRATCH.buffer, 0, text.length));
   }
 
   /**
@@ -336,13 +342,6 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
 
   document(contentType: string, bytes: Uint8Array, cacheControl: string): void {
     this.#write('200 OK', contentType, bytes, false, cacheControl, false);
-  }
-
-  /** A document that was made for this request, and may be large. */
-  largeDocument(contentType: string, bytes: Uint8Array, cacheControl: string): void {
-    if (bytes.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) {
-      this.#stream('200 OK', contentType, bytes, cacheControl);
-    } else this.document(contentType, bytes, cacheControl);
   }
 
   refuse(refusal: Refusal): void {

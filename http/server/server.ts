@@ -520,7 +520,7 @@ function sendFile(exchange: Exchange, head: Head, file: StaticFile): void {
     return;
   }
   if (form.encoding !== '') exchange.addHeaders([['Content-Encoding', form.encoding]]);
-  exchange.largeDocument(contentType, form.bytes, cacheControl);
+  exchange.bytes('200 OK', contentType, form.bytes, cacheControl);
 }
 
 function isService(first: Service | Unready): first is Service {

@@ -39,6 +39,7 @@ async function start(tenant: string, key: string, isFronting: boolean): Promise<
       SVC_PROXY_BOOTSTRAP_TENANT: tenant,
       SVC_PROXY_BOOTSTRAP_EMAIL: `admin@${tenant}.example`,
       SVC_PROXY_BOOTSTRAP_API_KEY: key,
+      SVC_PROXY_JWT_SECRET: 'a secret of the sessions of a test',
     },
   });
   gateway = new HttpClient(gatewayPort);
@@ -120,6 +121,68 @@ test('its own paths, and metrics for the control plane alone', async () => {
   const headers = { 'x-svc-cp-token': TOKEN };
   const metrics = await gateway.send('GET', '/metrics/prometheus', undefined, { headers });
   expect(metrics.text).toContain('svc_');
+});
+
+/** A cluster of its own, made as a control plane does. */
+async function bootstrap(slug: string, more: object = {}) {
+  const body = { tenant_slug: slug, admin_email: `admin@${slug}.example`, ...more };
+  const headers = { 'x-svc-cp-token': TOKEN };
+  const { status, text } = await gateway.send('POST', '/api/cp/bootstrap', JSON.stringify(body), {
+    headers,
+  });
+  expect(status, text).toBe(200);
+  return JSON.parse(text) as { api_key: string | null; cluster_id: string };
+}
+
+test('the control plane makes a cluster whose key works, and nobody else does', async () => {
+  const refused = await gateway.send('POST', '/api/cp/bootstrap', '{}');
+  expect(codeOf(refused)).toBe('401 unauthorized');
+  const { api_key: key } = await bootstrap('made');
+  expect((await bootstrap('made')).api_key).toBeNull();
+  const items = [{ queue: 'orders', payload: 1 }];
+  expect((await ask('made', key, 'POST', 'push', { items })).status).toBe(201);
+});
+
+test('the broker grants what the plan has, and the gateway refuses what it has not', async () => {
+  const { api_key: key } = await bootstrap('stores', { plan: 'free' });
+  const operations = [{ op: 'put', ns: 'n', key: 'k', value: 1, forever: true }];
+  const put = await ask('stores', key, 'POST', 'kv', { operations });
+  expect([put.status, JSON.parse(put.text)]).toMatchObject([200, { results: [{ applied: true }] }]);
+  const headers = { host: 'stores.example', authorization: `Bearer ${key}` };
+  const query = await gateway.send('POST', '/streams/v1/queries', '{}', { headers });
+  expect(codeOf(query)).toBe('403 feature_gated');
+});
+
+test('a person logs in, makes a key that works, and takes it back', async () => {
+  const password = 'a good password';
+  await bootstrap('people', { password });
+  const host = 'people.example';
+  const origin = `http://${host}`;
+  const form = new URLSearchParams({ email: 'admin@people.example', password, next: '/here' });
+  const type = 'application/x-www-form-urlencoded';
+  const login = (body: string) =>
+    gateway.send('POST', '/auth/login', body, {
+      headers: { host, origin, 'content-type': type },
+    });
+  expect((await login('email=admin@people.example&password=wrong')).status).toBe(401);
+  const { status, headers: answered } = await login(form.toString());
+  expect([status, answered.location]).toEqual([303, '/here']);
+  const [cookie = ''] = String(answered['set-cookie']).split(';');
+  expect(cookie).toMatch(/^svc_session=./);
+  const headers = { host, origin, cookie };
+  const me = await gateway.get('/auth/me', { headers });
+  expect(JSON.parse(me.text)).toMatchObject({
+    email: 'admin@people.example',
+    acting_cluster: { slug: 'people' },
+  });
+  const wanted = JSON.stringify({ name: 'n', scopes: ['read'] });
+  const made = await gateway.send('POST', '/api/console/keys', wanted, { headers });
+  const { id, key } = JSON.parse(made.text) as { id: string; key: string };
+  expect((await ask('people', key, 'GET', 'resources/queues')).status).toBe(200);
+  const gone = await gateway.send('DELETE', `/api/console/keys/${id}`, undefined, { headers });
+  expect(gone.status, gone.text).toBe(200);
+  const after = await ask('people', key, 'GET', 'resources/queues');
+  expect(codeOf(after)).toBe('401 unauthorized');
 });
 
 test('another tenant sees nothing of it, and what there was outlives a restart', async () => {

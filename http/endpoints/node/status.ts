@@ -187,7 +187,7 @@ export const prometheusEndpoint = endpoint({
       () => ({ meters, figures: service.figures() }),
       (text) => {
         if (text === null) exchange.refuse(INTERNAL_REFUSAL);
-        else exchange.largeDocument(CONTENT_TYPE, text, 'no-cache');
+        else exchange.bytes('200 OK', CONTENT_TYPE, text, 'no-cache');
       },
     );
     if (!isTaken) exchange.refuse(TOO_MANY);

@@ -4,29 +4,11 @@
  */
 import { list } from './door.js';
 import { exactTrue } from './gateway-limits.js';
-import {
-  accepted,
-  integer,
-  type Kind,
-  optionalInteger,
-  quoted,
-  secret,
-  TIMER_MS_MAX,
-} from './values.js';
+import { given, optionalSecret } from './gateway-logins.js';
+import { accepted, integer, type Kind, optionalInteger, quoted, TIMER_MS_MAX } from './values.js';
 import { variable } from './variable.js';
 
 const MS = { min: 1, max: TIMER_MS_MAX };
-
-/** Null when unset or blank. */
-function given(meaningOfUnset: string): Kind<string | null> {
-  return {
-    label: 'string',
-    defaultText: meaningOfUnset,
-    minimum: null,
-    parse: (value) => accepted((value ?? '').trim() || null),
-    show: (value) => (value === null ? '<unset>' : quoted(value)),
-  };
-}
 
 /** `standard` when unset or blank. */
 function word(standard: string): Kind<string> {
@@ -139,19 +121,19 @@ export const GATEWAY_VARIABLES = {
   gatewayJwtSecret: variable(
     'gateway',
     'SVC_PROXY_JWT_SECRET',
-    secret(),
+    optionalSecret(),
     'secret that session tokens are signed with, where no Ed25519 key is given',
   ),
   gatewayJwtPrivatePem: variable(
     'gateway',
     'SVC_PROXY_JWT_ED25519_PEM',
-    secret(),
+    optionalSecret(),
     'Ed25519 key that session tokens are signed with, as PEM',
   ),
   gatewayJwtPublicPem: variable(
     'gateway',
     'SVC_PROXY_JWT_ED25519_PUB_PEM',
-    secret(),
+    optionalSecret(),
     'Ed25519 public key as PEM; without the private one this node only verifies',
   ),
   gatewayJwtIssuer: variable(
@@ -163,7 +145,7 @@ export const GATEWAY_VARIABLES = {
   gatewayJwtAudience: variable(
     'gateway',
     'SVC_PROXY_JWT_AUD',
-    given('none'),
+    given('host of `SVC_PROXY_PUBLIC_URL`, else none'),
     'audience of session tokens',
   ),
   gatewayCookieName: variable(
@@ -181,7 +163,7 @@ export const GATEWAY_VARIABLES = {
   gatewayControlPlaneToken: variable(
     'gateway',
     'SVC_PROXY_CP_TOKEN',
-    secret(),
+    optionalSecret(),
     'secret of the control plane, which `/metrics` asks for; unset: there is none',
   ),
   gatewayBootstrapTenant: variable(
@@ -199,7 +181,7 @@ export const GATEWAY_VARIABLES = {
   gatewayBootstrapPassword: variable(
     'gateway',
     'SVC_PROXY_BOOTSTRAP_PASSWORD',
-    secret(),
+    optionalSecret(),
     'the password of the administrator; unset: none',
   ),
   gatewayBootstrapPlan: variable(
@@ -211,7 +193,7 @@ export const GATEWAY_VARIABLES = {
   gatewayBootstrapApiKey: variable(
     'gateway',
     'SVC_PROXY_BOOTSTRAP_API_KEY',
-    secret(),
+    optionalSecret(),
     'a key of it that is known beforehand, beginning with `qk_`; unset: one is made and logged',
   ),
 };

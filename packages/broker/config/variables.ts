@@ -10,6 +10,7 @@ import { DOOR_VARIABLES } from './door.js';
 import { EDGE_VARIABLES } from './edge.js';
 import { GATEWAY_VARIABLES } from './gateway.js';
 import { GATEWAY_LIMIT_VARIABLES } from './gateway-limits.js';
+import { GATEWAY_LOGIN_VARIABLES } from './gateway-logins.js';
 import { NAME_VARIABLES } from './names.js';
 import { forceRecoverKind, nodeIdKind, peersKind, replicatorKind, timing } from './peers.js';
 import { SERIES_VARIABLES } from './series.js';
@@ -426,6 +427,7 @@ export const VARIABLES = {
   ...STANDBY_VARIABLES,
 
   ...GATEWAY_VARIABLES,
+  ...GATEWAY_LOGIN_VARIABLES,
 
   ...GATEWAY_LIMIT_VARIABLES,
   ...EDGE_VARIABLES,

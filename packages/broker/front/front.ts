@@ -128,7 +128,7 @@ export class NodeFront {
     return openEmbeddedGateway({
       ...this.#options,
       front: this.#http,
-      kv: () => this.#service?.kv ?? null,
+      service: () => this.#service,
       connections: this.#bounds,
       onConnectionsFull: (open, refused) => this.#tellFull(this.#bounds.max, open, refused),
     });

@@ -10,6 +10,7 @@ import type { Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
 import { BootRefusedError } from '../system/node-refusal.js';
 import type { RandomSource } from '../system/random.js';
+import { type GrantService, ServiceGrants } from './grants.js';
 import { BrokerStore } from './kv-store.js';
 import { gatewaySettings } from './settings.js';
 
@@ -20,7 +21,7 @@ export interface EmbeddedOptions {
   readonly logger: Logger;
   readonly front: Pick<HttpServer, 'call'>;
   /** null while the node serves nothing. */
-  readonly kv: () => KvService | null;
+  readonly service: () => (GrantService & { readonly kv: KvService }) | null;
   readonly connections: ConnectionBounds;
   readonly onConnectionsFull: (open: number, refused: number) => void;
   readonly onFatal: (error: Error) => void;
@@ -28,18 +29,19 @@ export interface EmbeddedOptions {
 
 /** Rejects with `ListenError` and `BootRefusedError`. */
 export async function openEmbeddedGateway(options: EmbeddedOptions): Promise<Gateway> {
-  const { config, random, front, kv } = options;
+  const { config, random, front, service } = options;
   const settings = gatewaySettings(config);
   if (settings.tls !== null) {
     checkReadable('SVC_TLS_CERT', settings.tls.certificate);
     checkReadable('SVC_TLS_KEY', settings.tls.key);
   }
-  const { Gateway, StoreUnavailableError } = await import('@svc/gateway');
+  const { BrokerUnavailableError, Gateway, StoreUnavailableError } = await import('@svc/gateway');
   return await Gateway.open({
     ...options,
     settings,
     upstream: front,
-    store: new BrokerStore(kv, StoreUnavailableError),
+    store: new BrokerStore(() => service()?.kv ?? null, StoreUnavailableError),
+    grants: new ServiceGrants(service, BrokerUnavailableError),
     random: {
       bytes: (length) => {
         const bytes = new Uint8Array(length);

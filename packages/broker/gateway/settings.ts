@@ -23,11 +23,12 @@ export function gatewaySettings(config: Config): GatewaySettings {
       upstreamTimeoutMs: config.gatewayUpstreamTimeoutMs,
       longPollMarginMs: config.gatewayLongPollMarginMs,
       longPollMaxMs: config.gatewayLongPollMaxMs,
-      cookieNames: [config.gatewayCookieName, ...config.edgeSessionCookies],
       controlPlaneToken: config.gatewayControlPlaneToken,
     },
+    sessionCookies: config.edgeSessionCookies,
     hasTenants: config.gatewayTenantHeader,
-    boot: { operators: null, bootstrap: bootstrapOf(config) },
+    ...ownRoutesOf(config),
+    boot: { operators: config.gatewayOperators, bootstrap: bootstrapOf(config) },
     tokens: tokensOf(config),
     graceMs: config.gatewayStaleGraceMs,
     isStrict: config.gatewayRevocationStrict,
@@ -43,6 +44,47 @@ export function gatewaySettings(config: Config): GatewaySettings {
     spoolDirectory: config.gatewaySpoolDirectory,
     ...edgeOf(config),
   };
+}
+
+function ownRoutesOf(config: Config) {
+  const { gatewayAuthPortalUrl: url, gatewayAuthPortalLabel: label } = config;
+  const { gatewayAutoProvisionTenant: tenant, gatewayDefaultRole: role } = config;
+  return {
+    routes: {
+      cookieName: config.gatewayCookieName,
+      cookieDomain: config.gatewayCookieDomain,
+      sessionS: config.gatewayJwtTtlS,
+      publicUrl: config.gatewayPublicUrl,
+      isAuthHost: config.gatewayAuthHost,
+      autoProvision: config.gatewayAutoProvision ? { tenant, role } : null,
+      portal: url === null ? null : { url, label: label ?? `Log in at ${new URL(url).host}` },
+    },
+    logins: {
+      addressFailuresFree: config.loginAddressFailures,
+      accountFailuresFree: config.loginAccountFailures,
+      backoffBaseMs: config.loginBackoffMs,
+      lockoutS: config.loginLockoutS,
+      windowS: config.loginWindowS,
+      trackedMax: config.loginTrackedMax,
+    },
+    providers: { google: googleOf(config), github: githubOf(config) },
+    stateSecret: config.gatewayOauthStateSecret ?? config.gatewayJwtSecret,
+    webBodyBytesMax: config.edgeWebBodyBytesMax,
+  };
+}
+
+function googleOf(config: Config): GatewaySettings['providers']['google'] {
+  const { googleClientId: clientId, googleClientSecret: clientSecret } = config;
+  if (clientId === null || clientSecret === null) return null;
+  const { googleBaseUrl: baseUrl, googleAllowedDomains } = config;
+  const domains = googleAllowedDomains.map((domain) => domain.toLowerCase());
+  return { clientId, clientSecret, baseUrl, domains };
+}
+
+function githubOf(config: Config): GatewaySettings['providers']['github'] {
+  const { githubClientId: clientId, githubClientSecret: clientSecret, githubBaseUrl } = config;
+  if (clientId === null || clientSecret === null) return null;
+  return { clientId, clientSecret, baseUrl: githubBaseUrl };
 }
 
 function edgeOf(config: Config) {
@@ -88,7 +130,8 @@ function bootstrapOf(config: Config): GatewaySettings['boot']['bootstrap'] {
 
 function tokensOf(config: Config): GatewaySettings['tokens'] {
   const { gatewayJwtSecret: secret, gatewayJwtPrivatePem, gatewayJwtPublicPem } = config;
-  const audience = config.gatewayJwtAudience;
+  const { gatewayPublicUrl: publicUrl } = config;
+  const audience = config.gatewayJwtAudience ?? (publicUrl && new URL(publicUrl).host);
   return {
     issuer: config.gatewayJwtIssuer,
     ...(secret === null ? {} : { secret }),

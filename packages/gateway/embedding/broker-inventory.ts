@@ -1,22 +1,17 @@
 /**
- * What of a tenant the broker has (`upkeep/inventory.ts`), read by calls to the front in the same
- * process: what the gateway sees is what a client of that tenant would see.
+ * What of a tenant the broker has (`upkeep/inventory.ts`), page by page (`front-broker.ts`).
  */
-import { type AnswerHead, type CallClient, ROLE_BITS } from '@svc/http';
-import type { Upstream } from '../listener/relay.js';
 import {
   type BrokerInventory,
   BrokerUnavailableError,
   type FoundPartitions,
   type ListedQueue,
 } from '../upkeep/inventory.js';
+import type { FrontBroker } from './front-broker.js';
 
 const QUEUES_PER_PAGE = 500;
 const PARTITIONS_PER_PAGE = 5_000;
-/** An answer of that many partitions with the longest names has fewer. */
-const ANSWER_BYTES_MAX = 32 * 1_048_576;
-/** Its part of the front's budgets. */
-const PEER = new TextEncoder().encode('gateway');
+const TIMEOUT_MS = 35_000;
 
 interface QueuesPage {
   readonly queues: readonly {
@@ -33,10 +28,10 @@ interface SizesPage {
 }
 
 export class FrontInventory implements BrokerInventory {
-  readonly #upstream: Upstream;
+  readonly #broker: Pick<FrontBroker, 'call'>;
 
-  constructor(upstream: Upstream) {
-    this.#upstream = upstream;
+  constructor(broker: Pick<FrontBroker, 'call'>) {
+    this.#broker = broker;
   }
 
   async *queues(brokerTenant: string): AsyncGenerator<readonly ListedQueue[]> {
@@ -82,65 +77,15 @@ export class FrontInventory implements BrokerInventory {
   }
 
   /** null: there is no such thing. */
-  #get(tenant: string, target: string): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      this.#upstream.call(
-        {
-          method: 'GET',
-          target,
-          headers: [],
-          body: null,
-          peer: PEER,
-          identity: { caller: { kind: 'caller', subject: null, roles: ROLE_BITS.admin }, tenant },
-        },
-        new JsonAnswer(resolve, reject),
-      );
-    });
+  async #get(tenant: string, target: string): Promise<unknown> {
+    const request = { method: 'GET', target, body: null, timeoutMs: TIMEOUT_MS } as const;
+    const { status, body } = await this.#broker.call(tenant, request);
+    if (status === 404) return null;
+    if (status !== 200) throw new BrokerUnavailableError(`the broker answered ${status}`);
+    return JSON.parse(Buffer.from(body).toString());
   }
 }
 
 function afterText(after: string): string {
   return after === '' ? '' : `&after=${encodeURIComponent(after)}`;
-}
-
-/** Takes an answer of JSON as a whole. */
-class JsonAnswer implements CallClient {
-  readonly #resolve: (value: unknown) => void;
-  readonly #reject: (error: Error) => void;
-  readonly #chunks: Buffer[] = [];
-  #length = 0;
-  #status = '';
-
-  constructor(resolve: (value: unknown) => void, reject: (error: Error) => void) {
-    this.#resolve = resolve;
-    this.#reject = reject;
-  }
-
-  onHead({ status }: AnswerHead): void {
-    this.#status = status;
-  }
-
-  onBytes(bytes: Uint8Array): number {
-    this.#length += bytes.length;
-    if (this.#length <= ANSWER_BYTES_MAX) this.#chunks.push(Buffer.from(bytes));
-    return bytes.length;
-  }
-
-  onEnd(): void {
-    if (this.#status.startsWith('404')) {
-      this.#resolve(null);
-      return;
-    }
-    if (!this.#status.startsWith('200') || this.#length > ANSWER_BYTES_MAX) {
-      this.#reject(new BrokerUnavailableError(`the broker answered ${this.#status}`));
-      return;
-    }
-    this.#resolve(JSON.parse(Buffer.concat(this.#chunks).toString()));
-  }
-
-  onBroken(): void {
-    this.#reject(new BrokerUnavailableError('the node stops'));
-  }
-
-  onReadOn(): void {}
 }

@@ -13,9 +13,11 @@ import type { Logger } from '../base/logger.js';
 import type { Random } from '../base/random.js';
 import { Passwords } from '../credentials/passwords.js';
 import { type SessionTokenOptions, SessionTokens } from '../credentials/session-tokens.js';
+import { Turns } from '../credentials/turns.js';
 import { AddressRates } from '../edge/address-rates.js';
 import { ClientAddresses } from '../edge/client-address.js';
 import type { HeadLimits } from '../edge/head-bounds.js';
+import { LoginGuard, type LoginGuardOptions } from '../edge/login-guard.js';
 import { Networks } from '../edge/networks.js';
 import { type OriginOptions, Origins } from '../edge/origins.js';
 import { type HstsMode, SecurityHeaders } from '../edge/security-headers.js';
@@ -28,21 +30,43 @@ import { Passage, type PassageConfig } from '../passage/passage.js';
 import { Targets } from '../pipeline/targets.js';
 import { loadClusterView } from '../records/clusters.js';
 import { CLUSTERS } from '../records/rows.js';
+import { cookieNamesOf } from '../routes/acting.js';
+import {
+  GithubLogin,
+  GoogleLogin,
+  type LoginProvider,
+  type ProviderFetch,
+  type ProviderOptions,
+} from '../routes/login-provider.js';
+import { OwnRoutes } from '../routes/own-routes.js';
+import type { BrokerPort, RouteConfig } from '../routes/route.js';
+import { StateTokens } from '../routes/state-tokens.js';
+import { OWN_ROUTES } from '../routes/table.js';
 import { type BootSettings, BootstrapSettingsError, GatewayState } from '../state/gateway-state.js';
 import { type KeyValueStore, pages } from '../store/kv.js';
 import { Inventory } from '../upkeep/inventory.js';
+import { type BrokerGrants, TenantGrants } from '../upkeep/tenant-grants.js';
 import { UsageJournal, type UsageLog } from '../usage/journal.js';
 import { MonthlyQuotas, type QuotaCluster } from '../usage/monthly-quotas.js';
 import { DiskSpool } from '../usage/spool-disk.js';
 import { UsageFlush } from '../usage/usage-flush.js';
 import { UsageUpkeep } from '../usage/usage-upkeep.js';
 import { FrontInventory } from './broker-inventory.js';
+import { FrontBroker } from './front-broker.js';
 
 export interface GatewaySettings {
   readonly host: string;
   readonly port: number;
   readonly tls: TlsFiles | null;
-  readonly passage: PassageConfig;
+  readonly passage: Omit<PassageConfig, 'cookieNames'>;
+  /** Cookies that make a request one of a session, besides those of the gateway. */
+  readonly sessionCookies: readonly string[];
+  readonly routes: Omit<RouteConfig, 'hasTenants' | keyof PassageConfig>;
+  readonly logins: LoginGuardOptions;
+  readonly providers: ProviderSettings;
+  /** What logins on their way are signed with; null: a key of this process. */
+  readonly stateSecret: string | null;
+  readonly webBodyBytesMax: number;
   readonly hasTenants: boolean;
   readonly boot: BootSettings;
   readonly tokens: Omit<SessionTokenOptions, 'clock' | 'random'>;
@@ -70,10 +94,19 @@ export interface GatewaySettings {
   readonly hstsMaxAgeS: number;
 }
 
+/** null: it is not configured. */
+export interface ProviderSettings {
+  readonly google:
+    | (Omit<ProviderOptions, 'fetch'> & { readonly domains: readonly string[] })
+    | null;
+  readonly github: Omit<ProviderOptions, 'fetch'> | null;
+}
+
 export interface GatewayOptions {
   readonly settings: GatewaySettings;
   readonly upstream: Upstream;
   readonly store: KeyValueStore;
+  readonly grants: BrokerGrants;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -86,12 +119,16 @@ export interface GatewayOptions {
 }
 
 const TARGET = 'gateway';
+/** Users whom providers are asked for at the same time, and those who wait for that. */
+const PROVIDER_TURNS_MAX = 8;
+const PROVIDER_WAITING_MAX = 64;
 
 export class Gateway {
   readonly #options: GatewayOptions;
   readonly #listener: GatewayListener;
   readonly #state: GatewayState;
   readonly #inventory: Inventory;
+  readonly #grants: TenantGrants;
   readonly #usage: UsageUpkeep;
 
   private constructor(options: GatewayOptions, tokens: SessionTokens) {
@@ -118,8 +155,10 @@ export class Gateway {
       warn: (text: string) => logger.warn(TARGET, text),
       error: (text: string) => logger.error(TARGET, text),
     };
+    const broker = new FrontBroker(upstream, clock);
+    const brokerInventory = new FrontInventory(broker);
     this.#inventory = new Inventory({
-      broker: new FrontInventory(upstream),
+      broker: brokerInventory,
       records: this.#state.records,
       limits,
       admission,
@@ -129,6 +168,13 @@ export class Gateway {
       reconcileMs: settings.reconcileMs,
       storageRefreshMs: settings.storageRefreshMs,
     });
+    this.#grants = new TenantGrants({
+      records: this.#state.records,
+      broker: options.grants,
+      clock,
+      log,
+      reconcileMs: settings.reconcileMs,
+    });
     const { journal, upkeep } = this.#newUsage(log, blocks);
     this.#usage = upkeep;
     const passage = new Passage({
@@ -136,7 +182,7 @@ export class Gateway {
       limits,
       meter: journal,
       clock,
-      config: settings.passage,
+      config: { ...settings.passage, cookieNames: this.#cookieNames },
       learn: (cluster, destinations) => this.#inventory.learn(cluster, destinations),
       onShadow: ({ slug }, { refusal }) => {
         const { code, error } = refusal;
@@ -144,10 +190,45 @@ export class Gateway {
       },
       onUnreadable: ({ target }) => log.warn(`an answer to ${target.at} could not be counted`),
     });
-    this.#listener = this.#newListener(passage, tokens);
+    const routes = this.#newRoutes(tokens, passwords, blocks, {
+      call: (tenant, request) => broker.call(tenant, request),
+      retainedBytes: (tenant) => brokerInventory.retainedBytes(tenant),
+    });
+    this.#listener = this.#newListener(passage, routes, tokens);
   }
 
-  #newListener(passage: Passage, tokens: SessionTokens): GatewayListener {
+  get #cookieNames(): readonly string[] {
+    const { routes, sessionCookies } = this.#options.settings;
+    return [...cookieNamesOf(routes), ...sessionCookies];
+  }
+
+  #newRoutes(
+    tokens: SessionTokens,
+    passwords: Passwords,
+    blocks: PushBlocks,
+    broker: BrokerPort,
+  ): OwnRoutes {
+    const { settings, clock, random, logger } = this.#options;
+    const { passage, hasTenants } = settings;
+    const parts = {
+      records: this.#state.records,
+      credentials: this.#state.credentials,
+      tokens,
+      passwords,
+      logins: new LoginGuard(settings.logins),
+      providers: loginProviders(settings.providers, clock),
+      providerTurns: new Turns(PROVIDER_TURNS_MAX, PROVIDER_WAITING_MAX),
+      states: new StateTokens(settings.stateSecret, clock, random),
+      pushBlock: (clusterId: string) => blocks.of(clusterId),
+      broker,
+      grants: this.#grants,
+      logger,
+      config: { ...passage, hasTenants, ...settings.routes },
+    };
+    return new OwnRoutes(parts, OWN_ROUTES);
+  }
+
+  #newListener(passage: Passage, routes: OwnRoutes, tokens: SessionTokens): GatewayListener {
     const { settings, upstream, clock, logger, connections, onConnectionsFull } = this.#options;
     const { passage: config, hasTenants, head, addressHeader, tls } = settings;
     const health = {
@@ -162,6 +243,7 @@ export class Gateway {
         upstream,
         passage,
         targets: new Targets(ROUTES, new Router(ROUTES)),
+        routes,
         addresses: new ClientAddresses(new Networks(settings.trustedProxies), settings.ipv6Prefix),
         rates: new AddressRates({ data: settings.dataRate, web: settings.webRate, trackedMax }),
         origins: new Origins(settings.origins),
@@ -175,7 +257,8 @@ export class Gateway {
       {
         head,
         addressHeader,
-        cookieNames: config.cookieNames,
+        webBodyBytesMax: settings.webBodyBytesMax,
+        cookieNames: this.#cookieNames,
         hasTenants,
         connections,
         onConnectionsFull,
@@ -236,7 +319,10 @@ export class Gateway {
     this.#state.start();
     this.#inventory.start();
     this.#state.boot(settings.boot).then(
-      () => logger.info(TARGET, 'the records are there'),
+      () => {
+        logger.info(TARGET, 'the records are there');
+        if (settings.hasTenants) this.#grants.start();
+      },
       (error: unknown) => this.#bootFailed(error),
     );
     this.#usage.start().catch((error: unknown) => {
@@ -259,9 +345,19 @@ export class Gateway {
   async close(drainMs: number): Promise<void> {
     await this.#listener.stop(drainMs);
     this.#inventory.close();
+    this.#grants.close();
     await this.#usage.close();
     await this.#state.close();
   }
+}
+
+function loginProviders({ google, github }: ProviderSettings, clock: Clock): LoginProvider[] {
+  const ask: ProviderFetch = (url, options) => fetch(url, options);
+  const nowMs = () => clock.nowMs();
+  return [
+    ...(google === null ? [] : [new GoogleLogin({ ...google, fetch: ask, nowMs })]),
+    ...(github === null ? [] : [new GithubLogin({ ...github, fetch: ask })]),
+  ];
 }
 
 /** All clusters with their quotas, page by page. */

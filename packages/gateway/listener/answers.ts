@@ -1,10 +1,15 @@
 /** The gateway's own answers, as exchanges write them. */
 import type { Exchange, Status } from '@svc/http';
 import type { Refusal } from '../base/refusal.js';
+import type { OwnAnswer } from '../routes/route.js';
 
 const STATUSES: ReadonlyMap<number, Status> = new Map(
   (
     [
+      '200 OK',
+      '201 Created',
+      '302 Found',
+      '303 See Other',
       '400 Bad Request',
       '401 Unauthorized',
       '403 Forbidden',
@@ -25,9 +30,20 @@ const STATUSES: ReadonlyMap<number, Status> = new Map(
 );
 
 export function refuse(exchange: Exchange, refusal: Refusal): void {
-  const status = STATUSES.get(refusal.status);
-  if (status === undefined) throw new Error(`no answer has the status ${refusal.status}`);
-  exchange.json(status, refusalText(refusal), refusal.retryAfterS ?? 0);
+  exchange.json(statusOf(refusal.status), refusalText(refusal), refusal.retryAfterS ?? 0);
+}
+
+/** An answer of the gateway's own routes. Its headers win over those of every answer. */
+export function answerOwn(exchange: Exchange, { status, headers, body }: OwnAnswer): void {
+  const type = headers.find(([name]) => name === 'Content-Type')?.[1] ?? 'text/plain';
+  exchange.replaceHeaders(headers.filter(([name]) => name !== 'Content-Type'));
+  exchange.bytes(statusOf(status), type, Buffer.from(body));
+}
+
+function statusOf(code: number): Status {
+  const status = STATUSES.get(code);
+  if (status === undefined) throw new Error(`no answer has the status ${code}`);
+  return status;
 }
 
 export function refusalText({ error, code }: Refusal): string {

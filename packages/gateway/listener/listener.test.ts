@@ -21,6 +21,9 @@ import { Origins } from '../edge/origins.js';
 import { SecurityHeaders } from '../edge/security-headers.js';
 import type { Admitted, IncomingRequest, Passage } from '../passage/passage.js';
 import { Targets } from '../pipeline/targets.js';
+import { NOT_FOUND } from '../routes/faults.js';
+import { refusalAnswer } from '../routes/own-routes.js';
+import { jsonAnswer, type OwnAnswer, type OwnRequest, redirect } from '../routes/route.js';
 import { GatewayListener } from './listener.js';
 
 type Admission = ReturnType<Passage['admit']>;
@@ -36,6 +39,8 @@ let clock: FakeClock;
 let client: RawClient;
 let port = 0;
 let admit: (incoming: IncomingRequest) => Admission;
+let logged: string[] = [];
+let ownAnswer: (request: OwnRequest) => Promise<OwnAnswer>;
 /** What the pipeline was told of each answer. */
 let finished: Parameters<Admitted['finish']>[0][] = [];
 
@@ -58,12 +63,15 @@ beforeEach(async () => {
   front.service.onSubmit = (_, reply) => reply.send(PUSHED);
   clock = new FakeClock();
   finished = [];
+  logged = [];
+  ownAnswer = async () => refusalAnswer(NOT_FOUND);
   admit = () => admitted();
   listener = new GatewayListener(
     {
       upstream: front.server,
       passage: { admit: (incoming) => admit(incoming) },
       targets: new Targets(ROUTES, new Router(ROUTES)),
+      routes: { answer: (request) => ownAnswer(request) },
       addresses: new ClientAddresses(new Networks([]), 64),
       rates: new AddressRates({ data: null, web: null, trackedMax: 10 }),
       origins: new Origins({
@@ -73,11 +81,12 @@ beforeEach(async () => {
       }),
       security: new SecurityHeaders('auto', 60),
       clock,
-      logger: { error: (text, error) => expect(error, text).toBeNull() },
+      logger: { error: (text, error) => logged.push(`${text}: ${error}`) },
       about: { health: { status: 'ok' }, jwks: { keys: [] } },
     },
     {
       head: { headersMax: 20, bytesMax: 9_000, valueBytesMax: 4_000, uriBytesMax: 2_000 },
+      webBodyBytesMax: 100,
       addressHeader: 'x-forwarded-for',
       cookieNames: ['svc_session'],
       hasTenants: true,
@@ -91,6 +100,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  expect(logged).toEqual([]);
   client.destroy();
   await listener.stop(0);
   await front.stop();
@@ -177,6 +187,58 @@ describe('a request that is let through', () => {
     expect([relayed.status, relayed.body]).toEqual([direct.status, direct.body]);
     expect(relayed.headers.get('content-length')).toBe(direct.headers.get('content-length'));
     expect((await client.request('/healthz')).status).toBe(200);
+  });
+});
+
+describe('a route of its own', () => {
+  const LOGIN = '/auth/login';
+
+  test('gets the whole body when it asks, and its answer goes out as it is', async () => {
+    const asked: unknown[] = [];
+    ownAnswer = async ({ method, path, query, clientKey, isSecure, readBody }) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      asked.push([method, path, query, clientKey, isSecure, String(await readBody(50))]);
+      return redirect(303, '/next', [
+        ['Set-Cookie', 'a=1; Path=/'],
+        ['Set-Cookie', 'b=2; Path=/'],
+        ['Referrer-Policy', 'no-referrer'],
+      ]);
+    };
+    const url = `http://127.0.0.1:${port}${LOGIN}?x=1`;
+    const sent = { method: 'POST', body: 'a body', redirect: 'manual' } as const;
+    const { status, headers } = await fetch(url, sent);
+    expect(asked).toEqual([['POST', LOGIN, 'x=1', '127.0.0.1', false, 'a body']]);
+    expect([status, headers.get('location'), headers.get('referrer-policy')]).toEqual([
+      303,
+      '/next',
+      'no-referrer',
+    ]);
+    expect(headers.getSetCookie()).toEqual(['a=1; Path=/', 'b=2; Path=/']);
+    expect(headers.get('x-frame-options')).toBe('DENY');
+  });
+
+  test('is not asked for a body that is too long, and reads no more than it wants', async () => {
+    let asked = 0;
+    ownAnswer = async ({ readBody }) => {
+      asked++;
+      await readBody(50);
+      return jsonAnswer({ ok: true }, 201);
+    };
+    expect(await codeOf(LOGIN, { body: 'x'.repeat(101) })).toBe('413 payload_too_large');
+    expect(asked).toBe(0);
+    expect(await codeOf(LOGIN, { body: 'x'.repeat(51) })).toBe('413 payload_too_large');
+    expect((await client.request(LOGIN, { body: 'x' })).status).toBe(201);
+    expect(asked).toBe(2);
+  });
+
+  test('that fails costs its request alone, and is logged', async () => {
+    ownAnswer = () => Promise.reject(new Error('a fault'));
+    expect(await codeOf(LOGIN, { body: 'x' })).toBe('500 internal_error');
+    ownAnswer = async () => jsonAnswer({}, 999);
+    expect(await codeOf('/api/cp/tenants', { body: 'x' })).toBe('500 internal_error');
+    expect(logged.splice(0)).toHaveLength(2);
+    ownAnswer = async () => jsonAnswer({ ok: true });
+    expect((await client.request(LOGIN, { method: 'HEAD' })).body).toBe('');
   });
 });
 
@@ -317,7 +379,7 @@ describe('what is refused', () => {
   });
 
   test('paths of its own that there are not', async () => {
-    expect(await codeOf('/api/cp/tenants')).toBe('404 route_blocked');
+    expect(await codeOf('/api/cp/tenants')).toBe('404 not_found');
     const { body } = await client.request('/.well-known/jwks.json');
     expect(body).toBe('{"keys":[]}');
   });

@@ -45,13 +45,18 @@ import { isSecure, type SecurityHeaders } from '../edge/security-headers.js';
 import type { IncomingRequest, Passage } from '../passage/passage.js';
 import { isRelayed } from '../pipeline/relayed-head.js';
 import type { RouteTarget, Targets } from '../pipeline/targets.js';
-import { refusalText, refuse } from './answers.js';
+import { INTERNAL } from '../routes/faults.js';
+import type { OwnRoutes } from '../routes/own-routes.js';
+import type { OwnRequest } from '../routes/route.js';
+import { answerOwn, refusalText, refuse } from './answers.js';
 import { Relay, type RelayedRequest, type Upstream } from './relay.js';
 
 export interface ListenerParts {
   readonly upstream: Upstream;
   readonly passage: Pick<Passage, 'admit'>;
   readonly targets: Pick<Targets, 'of'>;
+  /** Logins, console, operators, control plane. */
+  readonly routes: Pick<OwnRoutes, 'answer'>;
   readonly addresses: Pick<ClientAddresses, 'of'>;
   readonly rates: Pick<AddressRates, 'take'>;
   readonly origins: Origins;
@@ -64,6 +69,8 @@ export interface ListenerParts {
 
 export interface ListenerConfig {
   readonly head: HeadLimits;
+  /** `SVC_EDGE_WEB_MAX_BODY_BYTES`: of a body for the gateway's own routes. */
+  readonly webBodyBytesMax: number;
   /** `SVC_EDGE_REAL_IP_HEADER`, in small letters. */
   readonly addressHeader: string;
   /** Session cookies; a request that has one is held to the rules against other pages. */
@@ -87,6 +94,8 @@ interface Arrival {
   readonly head: ReadHead;
   readonly headers: readonly (readonly [string, string])[];
   readonly client: Client;
+  /** TLS protects the client's connection. */
+  readonly isSecure: boolean;
   /** Of every answer. */
   readonly answerHeaders: HeaderList;
 }
@@ -187,11 +196,13 @@ export class GatewayListener {
       else if (name === 'x-forwarded-proto') proto = value;
     });
     const client = addresses.of(peerOf(response), forwarded.join());
+    const secure = isSecure(tls !== null, client.isPeerTrusted, proto);
     const answerHeaders = [
-      ...security.for(isSecure(tls !== null, client.isPeerTrusted, proto)).filter(isNotWritten),
+      ...security.for(secure).filter(isNotWritten),
       ...origins.headersFor(head.getHeader('origin')),
     ];
-    return { exchange, response, method, path, query, head, headers, client, answerHeaders };
+    const given = { exchange, response, method, path, query, head, headers, client };
+    return { ...given, isSecure: secure, answerHeaders };
   }
 
   #edge({ client, method, path, head, headers }: Arrival): Refusal | null {
@@ -246,25 +257,67 @@ export class GatewayListener {
     }
   }
 
-  #own({ exchange, method, path }: Arrival): void {
+  #own(arrival: Arrival): void {
+    const { exchange, method, path } = arrival;
     const { health, jwks } = this.#parts.about;
     const isRead = method === 'GET' || method === 'HEAD';
     if (isRead && path === '/healthz') exchange.json('200 OK', JSON.stringify(health));
     else if (isRead && path === '/.well-known/jwks.json') {
       exchange.json('200 OK', JSON.stringify(jwks));
-    } else refuse(exchange, REFUSALS.routeBlocked);
+    } else this.#answerOwn(arrival);
+  }
+
+  /** A body that is too long is refused before anybody asks who sends it. */
+  #answerOwn(arrival: Arrival): void {
+    const { exchange, response, method, path, query, head, headers } = arrival;
+    const { webBodyBytesMax } = this.#config;
+    if (head.bodyLength > webBodyBytesMax) {
+      refuse(exchange, REFUSALS.bodyTooLarge);
+      return;
+    }
+    const body = new HeldBody(response, exchange, 'growing');
+    const request: OwnRequest = {
+      method,
+      path,
+      query: query ?? '',
+      header: (name) => headerOf(headers, name),
+      clientKey: arrival.client.key,
+      isSecure: arrival.isSecure,
+      readBody: (bytesMax) => this.#wholeBody(arrival, body, Math.min(bytesMax, webBodyBytesMax)),
+    };
+    this.#parts.routes
+      .answer(request)
+      .then((answer) => answerOwn(exchange, answer))
+      .catch((error: unknown) => {
+        this.#parts.logger.error('an own route failed', error);
+        refuse(exchange, INTERNAL);
+      });
+  }
+
+  /** Never resolves where the request is answered instead: the body is too long, or breaks off. */
+  #wholeBody({ exchange, head }: Arrival, source: BodySource, bytesMax: number): Promise<Buffer> {
+    return new Promise((resolve) => {
+      const { bodyLength } = head;
+      readBody(
+        source,
+        exchange,
+        this.#rim,
+        bodyLength,
+        'growing',
+        bytesMax,
+        resolve,
+        TOO_LARGE_TEXT,
+      );
+    });
   }
 
   #admit(arrival: Arrival, target: RouteTarget): void {
-    const { exchange, response, head } = arrival;
+    const { exchange, response } = arrival;
     let source: BodySource = response;
     let isRead = false;
     const readWhole = (bytesMax: number) => {
       isRead = true;
-      return new Promise<Buffer>((resolve) => {
-        const length = head.bodyLength;
-        readBody(source, exchange, this.#rim, length, 'growing', bytesMax, resolve, TOO_LARGE_TEXT);
-      });
+      return this.#wholeBody(arrival, source, bytesMax);
     };
     const admission = this.#parts.passage.admit(incomingOf(arrival, readWhole), target);
     if (!(admission instanceof Promise)) {

@@ -88,6 +88,7 @@ export class TenantGrants {
 
   /** Looks through all clusters, and does so again after each `reconcileMs`. */
   start(): void {
+    if (this.#repeating.isClosed) return;
     const { reconcileMs } = this.#options;
     void this.#repeating.guarded(() => this.reconcile());
     this.#repeating.every(reconcileMs, () => this.reconcile());
