@@ -183,7 +183,7 @@ export const EDGE_VARIABLES = {
     'gateway',
     'SVC_EDGE_REQUEST_TIMEOUT_MS',
     integer(60_000, MS),
-    'milliseconds from the head of a request to the end of its answer, then 504; 0: no bound',
+    'milliseconds that a relayed request has from head to end of answer, then 504; 0: no bound',
   ),
   edgeLongPollGraceMs: variable(
     'gateway',

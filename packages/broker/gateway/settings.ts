@@ -70,6 +70,13 @@ function ownRoutesOf(config: Config) {
     providers: { google: googleOf(config), github: githubOf(config) },
     stateSecret: config.gatewayOauthStateSecret ?? config.gatewayJwtSecret,
     webBodyBytesMax: config.edgeWebBodyBytesMax,
+    bodyBytesMax: config.edgeBodyBytesMax,
+    timeouts: {
+      requestMs: config.edgeRequestTimeoutMs,
+      longPollGraceMs: config.edgeLongPollGraceMs,
+      longPollMaxMs: config.edgeLongPollMaxMs,
+      exempt: config.edgeTimeoutExempt,
+    },
   };
 }
 

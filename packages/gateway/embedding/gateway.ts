@@ -16,6 +16,7 @@ import { type SessionTokenOptions, SessionTokens } from '../credentials/session-
 import { Turns } from '../credentials/turns.js';
 import { AddressRates } from '../edge/address-rates.js';
 import { ClientAddresses } from '../edge/client-address.js';
+import type { EdgeTimeouts } from '../edge/deadlines.js';
 import type { HeadLimits } from '../edge/head-bounds.js';
 import { LoginGuard, type LoginGuardOptions } from '../edge/login-guard.js';
 import { Networks } from '../edge/networks.js';
@@ -67,6 +68,8 @@ export interface GatewaySettings {
   /** What logins on their way are signed with; null: a key of this process. */
   readonly stateSecret: string | null;
   readonly webBodyBytesMax: number;
+  readonly bodyBytesMax: number;
+  readonly timeouts: EdgeTimeouts;
   readonly hasTenants: boolean;
   readonly boot: BootSettings;
   readonly tokens: Omit<SessionTokenOptions, 'clock' | 'random'>;
@@ -258,6 +261,8 @@ export class Gateway {
         head,
         addressHeader,
         webBodyBytesMax: settings.webBodyBytesMax,
+        bodyBytesMax: settings.bodyBytesMax,
+        timeouts: settings.timeouts,
         cookieNames: this.#cookieNames,
         hasTenants,
         connections,

@@ -32,6 +32,8 @@ const PUSH = '/api/v1/push';
 const BODY = '{"items":[{"queue":"q","payload":1}]}';
 const TENANT = '3d1c0000-0000-4000-8000-000000000000';
 const TIMEOUT_MS = 5_000;
+const REQUEST_MS = 8_000;
+const BODY_BYTES_MAX = 6_000_000;
 
 let front: TestFront;
 let listener: GatewayListener;
@@ -48,7 +50,7 @@ function admitted(given: Partial<Admitted> = {}): Admitted {
   const cluster = { id: 'c', brokerTenant: TENANT } as Admitted['passed']['cluster'];
   return {
     kind: 'admitted',
-    passed: { cluster } as Admitted['passed'],
+    passed: { cluster, target: { isPop: false } } as Admitted['passed'],
     body: null,
     countsAnswer: false,
     timeoutMs: TIMEOUT_MS,
@@ -86,6 +88,13 @@ beforeEach(async () => {
     },
     {
       head: { headersMax: 20, bytesMax: 9_000, valueBytesMax: 4_000, uriBytesMax: 2_000 },
+      bodyBytesMax: BODY_BYTES_MAX,
+      timeouts: {
+        requestMs: REQUEST_MS,
+        longPollGraceMs: 1_000,
+        longPollMaxMs: 20_000,
+        exempt: ['/api/v1/fetch'],
+      },
       webBodyBytesMax: 100,
       addressHeader: 'x-forwarded-for',
       cookieNames: ['svc_session'],
@@ -351,9 +360,43 @@ describe('a client', () => {
     expect(JSON.parse((await answer).body).code).toBe('upstream_timeout');
     expect([front.server.inFlight(), finished]).toEqual([0, [null]]);
   });
+
+  test('has at the edge its own time from its head on, where that is shorter', async () => {
+    front.service.onPop = () => {};
+    admit = () => {
+      clock.advance(REQUEST_MS - 1_000);
+      return admitted({ timeoutMs: 2 * REQUEST_MS });
+    };
+    const answer = client.request('/api/v1/pop/queue/q?wait=true');
+    await until(() => front.server.inFlight() === 1);
+    clock.advance(999);
+    expect(front.server.inFlight()).toBe(1);
+    clock.advance(1);
+    expect(JSON.parse((await answer).body).code).toBe('request_timeout');
+    expect([front.server.inFlight(), finished]).toEqual([0, [null]]);
+  });
 });
 
 describe('what is refused', () => {
+  test('a body for the broker that is too long, announced or in chunks', async () => {
+    const long = 'x'.repeat(BODY_BYTES_MAX + 1);
+    expect(await codeOf(PUSH, { body: long })).toBe('413 payload_too_large');
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(Buffer.from(long));
+        controller.close();
+      },
+    });
+    const url = `http://127.0.0.1:${port}${PUSH}`;
+    const sent = { method: 'POST', body, duplex: 'half' } as RequestInit;
+    const answer = await fetch(url, sent);
+    expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([
+      413,
+      'payload_too_large',
+    ]);
+    await until(() => front.server.inFlight() === 0);
+  });
+
   test('by the pipeline, without a look at the body', async () => {
     admit = () => ({ kind: 'refused', refusal: REFUSALS.noCredential });
     const { status, headers, body } = await client.request(PUSH, { body: BODY });

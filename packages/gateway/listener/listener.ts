@@ -39,17 +39,19 @@ import type { ClusterView } from '../base/cluster-view.js';
 import { REFUSALS, type Refusal } from '../base/refusal.js';
 import type { AddressRates } from '../edge/address-rates.js';
 import type { Client, ClientAddresses } from '../edge/client-address.js';
+import { type EdgeTimeouts, edgeTimeoutMs, TIMED_OUT } from '../edge/deadlines.js';
 import { HeadBounds, type HeadLimits } from '../edge/head-bounds.js';
 import type { HeaderList, Origins } from '../edge/origins.js';
 import { isSecure, type SecurityHeaders } from '../edge/security-headers.js';
 import type { IncomingRequest, Passage } from '../passage/passage.js';
+import { waitMsOf } from '../pipeline/limit-request.js';
 import { isRelayed } from '../pipeline/relayed-head.js';
 import type { RouteTarget, Targets } from '../pipeline/targets.js';
 import { INTERNAL } from '../routes/faults.js';
 import type { OwnRoutes } from '../routes/own-routes.js';
 import type { OwnRequest } from '../routes/route.js';
 import { answerOwn, refusalText, refuse } from './answers.js';
-import { Relay, type RelayedRequest, type Upstream } from './relay.js';
+import { Relay, type RelayedRequest, type TimeLimit, type Upstream } from './relay.js';
 
 export interface ListenerParts {
   readonly upstream: Upstream;
@@ -69,6 +71,9 @@ export interface ListenerParts {
 
 export interface ListenerConfig {
   readonly head: HeadLimits;
+  /** `SVC_EDGE_MAX_BODY_BYTES`: of a body for the broker. */
+  readonly bodyBytesMax: number;
+  readonly timeouts: EdgeTimeouts;
   /** `SVC_EDGE_WEB_MAX_BODY_BYTES`: of a body for the gateway's own routes. */
   readonly webBodyBytesMax: number;
   /** `SVC_EDGE_REAL_IP_HEADER`, in small letters. */
@@ -94,6 +99,8 @@ interface Arrival {
   readonly head: ReadHead;
   readonly headers: readonly (readonly [string, string])[];
   readonly client: Client;
+  /** When its head was there, by the monotonic clock. */
+  readonly atMs: number;
   /** TLS protects the client's connection. */
   readonly isSecure: boolean;
   /** Of every answer. */
@@ -202,14 +209,15 @@ export class GatewayListener {
       ...origins.headersFor(head.getHeader('origin')),
     ];
     const given = { exchange, response, method, path, query, head, headers, client };
-    return { ...given, isSecure: secure, answerHeaders };
+    return { ...given, atMs: this.#parts.clock.nowMs(), isSecure: secure, answerHeaders };
   }
 
-  #edge({ client, method, path, head, headers }: Arrival): Refusal | null {
-    const { rates, origins, clock } = this.#parts;
+  #edge({ client, method, path, head, headers, atMs }: Arrival): Refusal | null {
+    const { rates, origins } = this.#parts;
     const isApi = API.test(path);
-    const crowded = rates.take(isApi ? 'data' : 'web', client.key, clock.nowMs());
+    const crowded = rates.take(isApi ? 'data' : 'web', client.key, atMs);
     if (crowded !== null) return crowded;
+    if (head.bodyLength > this.#config.bodyBytesMax) return REFUSALS.bodyTooLarge;
     const claims = {
       method,
       host: head.getHeader('host'),
@@ -247,7 +255,7 @@ export class GatewayListener {
         this.#own(arrival);
         break;
       case 'page':
-        this.#relay(arrival, PAGE, null, arrival.response);
+        this.#relay(arrival, PAGE, null, null, arrival.response);
         break;
       case 'route':
         this.#admit(arrival, target);
@@ -317,7 +325,7 @@ export class GatewayListener {
     let isRead = false;
     const readWhole = (bytesMax: number) => {
       isRead = true;
-      return this.#wholeBody(arrival, source, bytesMax);
+      return this.#wholeBody(arrival, source, Math.min(bytesMax, this.#config.bodyBytesMax));
     };
     const admission = this.#parts.passage.admit(incomingOf(arrival, readWhole), target);
     if (!(admission instanceof Promise)) {
@@ -340,13 +348,19 @@ export class GatewayListener {
     decided: Awaited<ReturnType<Passage['admit']>>,
     source: BodySource,
   ): void {
-    if (decided.kind === 'refused') refuse(arrival.exchange, decided.refusal);
-    else this.#relay(arrival, decided, decided.passed.cluster, source);
+    if (decided.kind === 'refused') {
+      refuse(arrival.exchange, decided.refusal);
+      return;
+    }
+    const { cluster, target } = decided.passed;
+    const waitMs = waitMsOf(target, arrival.query ?? '');
+    this.#relay(arrival, decided, waitMs, cluster, source);
   }
 
   #relay(
     arrival: Arrival,
     admitted: RelayedRequest,
+    waitMs: number | null,
     cluster: ClusterView | null,
     source: BodySource,
   ): void {
@@ -355,8 +369,9 @@ export class GatewayListener {
     const connection = headerOf(arrival.headers, 'connection');
     const chunked = headerOf(arrival.headers, 'transfer-encoding') !== undefined;
     const goesBy = admitted.body === null && (head.bodyLength > 0 || chunked);
+    const limit = this.#limitOf(arrival, admitted, waitMs);
     const relay = new Relay(
-      { upstream, clock, exchange, response, admitted, headers: answerHeaders },
+      { upstream, clock, exchange, response, admitted, limit, headers: answerHeaders },
       {
         method,
         target: query === undefined ? path : `${path}?${query}`,
@@ -366,7 +381,21 @@ export class GatewayListener {
         identity: this.#identity(cluster),
       },
     );
-    if (goesBy) source.onData((chunk, isLast) => relay.bodyChunk(chunk, isLast));
+    if (!goesBy) return;
+    let bytes = 0;
+    source.onData((chunk, isLast) => {
+      bytes += chunk.byteLength;
+      if (bytes > this.#config.bodyBytesMax) relay.refuse(REFUSALS.bodyTooLarge);
+      else relay.bodyChunk(chunk, isLast);
+    });
+  }
+
+  #limitOf({ path, atMs }: Arrival, admitted: RelayedRequest, waitMs: number | null): TimeLimit {
+    const { timeoutMs } = admitted;
+    const edgeMs = edgeTimeoutMs(this.#config.timeouts, path, waitMs);
+    const leftMs = edgeMs === null ? timeoutMs : atMs + edgeMs - this.#parts.clock.nowMs();
+    if (leftMs >= timeoutMs) return { ms: timeoutMs, refusal: REFUSALS.upstreamTimeout };
+    return { ms: Math.max(0, leftMs), refusal: TIMED_OUT };
   }
 
   #identity(cluster: ClusterView | null): Identity {

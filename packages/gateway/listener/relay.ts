@@ -24,7 +24,7 @@ import {
   type TransportResponse,
 } from '@svc/http';
 import type { Cancel, Clock } from '../base/clock.js';
-import { REFUSALS } from '../base/refusal.js';
+import { REFUSALS, type Refusal } from '../base/refusal.js';
 import type { HeaderList } from '../edge/origins.js';
 import type { Admitted } from '../passage/passage.js';
 import { refuse } from './answers.js';
@@ -40,12 +40,19 @@ export type RelayedRequest = Pick<
   'countsAnswer' | 'timeoutMs' | 'finish' | 'whenCounted' | 'body'
 >;
 
+export interface TimeLimit {
+  readonly ms: number;
+  readonly refusal: Refusal;
+}
+
 export interface RelayOptions {
   readonly upstream: Upstream;
   readonly clock: Pick<Clock, 'after' | 'nowMs'>;
   readonly exchange: Exchange;
   readonly response: TransportResponse;
   readonly admitted: RelayedRequest;
+  /** What ends first: the time of the broker, or what the edge gives the whole request. */
+  readonly limit: TimeLimit;
   /** What the exchange has for every answer; one that goes by and has one of them keeps its own. */
   readonly headers: HeaderList;
 }
@@ -69,9 +76,9 @@ export class Relay implements CallClient {
 
   constructor(options: RelayOptions, request: CallRequest) {
     this.#options = options;
-    const { exchange, clock, admitted, upstream } = options;
+    const { exchange, clock, limit, upstream } = options;
     exchange.onGone = () => this.#gone();
-    this.#cancel = clock.after(admitted.timeoutMs, () => this.#timedOut());
+    this.#cancel = clock.after(limit.ms, () => this.refuse(limit.refusal));
     this.#call = upstream.call(request, this);
     if (this.#isOver) this.#call.abort();
   }
@@ -106,7 +113,7 @@ export class Relay implements CallClient {
     if (!this.#options.admitted.countsAnswer) return this.#send(bytes);
     const length = this.#head?.length ?? 0;
     if (length > COUNTED_BYTES_MAX) {
-      this.#fail(() => refuse(this.#options.exchange, REFUSALS.answerTooLarge));
+      this.refuse(REFUSALS.answerTooLarge);
       return 0;
     }
     if (!this.#hasRoom) return 0;
@@ -220,8 +227,9 @@ export class Relay implements CallClient {
     return this.#options.headers.filter(([name]) => !names.has(name.toLowerCase()));
   }
 
-  #timedOut(): void {
-    this.#fail(() => refuse(this.#options.exchange, REFUSALS.upstreamTimeout));
+  /** Ends it here; a client that has seen a part of the answer is cut off. */
+  refuse(refusal: Refusal): void {
+    this.#fail(() => refuse(this.#options.exchange, refusal));
   }
 
   #gone(): void {

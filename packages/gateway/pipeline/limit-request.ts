@@ -165,8 +165,13 @@ export function upstreamTimeoutMs(
   query: string,
   { upstreamTimeoutMs, longPollMarginMs, longPollMaxMs }: TimeoutConfig,
 ): number {
-  if (!target.isPop || !waits(query)) return upstreamTimeoutMs;
+  const waitMs = waitMsOf(target, query);
+  return waitMs === null ? upstreamTimeoutMs : Math.min(waitMs, longPollMaxMs) + longPollMarginMs;
+}
+
+/** How long a pop asks to wait for messages; null: it does not wait. */
+export function waitMsOf({ isPop }: Pick<RouteTarget, 'isPop'>, query: string): number | null {
+  if (!isPop || !waits(query)) return null;
   const asked = lastOf(query, 'timeout') ?? '';
-  const waitMs = DIGITS.test(asked) ? Number(asked) : POP_TIMEOUT_MS;
-  return Math.min(waitMs, longPollMaxMs) + longPollMarginMs;
+  return DIGITS.test(asked) ? Number(asked) : POP_TIMEOUT_MS;
 }
