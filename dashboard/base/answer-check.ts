@@ -21,7 +21,7 @@ export interface AnswerSchema {
 }
 
 export interface AnswerSchemas {
-  /** Of the success of each endpoint, by method and path. */
+  /** The answer of each endpoint's success, by method and path. */
   readonly answers: Readonly<Record<string, AnswerSchema>>;
   readonly named: Readonly<Record<string, AnswerSchema>>;
 }

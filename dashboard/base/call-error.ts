@@ -49,7 +49,7 @@ export function refusalOf(status: number, retryAfter: string | null, body: unkno
   return new CallError('refused', wordsOf(status, said) + when, refusal);
 }
 
-/** Of a 401 that gives no reason. */
+/** The code of a 401 that gives no reason. */
 const SAYS_NOTHING = 'auth_required';
 
 function wordsOf(status: number, said: string): string {

@@ -42,7 +42,7 @@ function added(a: EphemeralQueueView, b: EphemeralQueueView): EphemeralQueueView
   };
 }
 
-/** Whose figures are shown, of the nodes that the cluster has. "" when it has one. */
+/** Names the nodes whose figures are shown; "" for a cluster of one. */
 export function whose(heard: readonly number[], nodes: readonly number[]): string {
   const silent = nodes.filter((node) => !heard.includes(node));
   if (nodes.length < 2) return '';

@@ -27,7 +27,7 @@ interface Pace {
 
 /** `tookMs`: how long the last answers took, the newest at the end. */
 export function restMs(tookMs: readonly number[], { everyMs, wayMs, restMsMax }: Pace): number {
-  // Of the first answer it is not known what it costs: a page asks for everything at once.
+  // The first answer tells nothing of its cost: a page asks for everything at once.
   if (tookMs.length < SLOW_ANSWERS) return everyMs;
   const slowMs = shortest(tookMs.slice(-SLOW_ANSWERS)) - wayMs;
   const workMs = shortest(tookMs) - wayMs;

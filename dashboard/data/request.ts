@@ -27,7 +27,7 @@ export interface Input<Where extends At> {
   /** Numbers and booleans are written as text; what is empty is left out. */
   readonly query?: Readonly<Partial<Record<keyof Api[Where]['query'], Value>>>;
   readonly body?: unknown;
-  /** Of a call that nobody pressed a button for: it ends with its page, and waits for a slot. */
+  /** For a call without a button: it ends with its page, and waits for a slot. */
   readonly signal?: AbortSignal;
   /** Members that hold stored values are `RawJson`, whatever their type says. */
   readonly keepStored?: boolean;

@@ -127,7 +127,7 @@ export function EphemeralPage() {
 interface FilteredProps {
   readonly rows: readonly EphemeralRow[];
   readonly more: More | null;
-  /** Whose figures these are. */
+  /** The nodes whose figures these are. */
   readonly told: string;
 }
 

@@ -25,7 +25,7 @@ export function GroupState({ state }: Pick<Row, 'state'>) {
   return <Badge tone={TONES[state]}>{STATES[state]}</Badge>;
 }
 
-/** Of the partitions that a group reads, those in which it has something to read. */
+/** How many of its partitions a group has something to read in. */
 export function Behind({ of: { partitionsWithLag, partitionCursors } }: { readonly of: Row }) {
   return (
     <>

@@ -25,7 +25,7 @@ const COPY_BYTES_MAX = 1_048_576;
 /** Buffers that are used again: of 64 KiB, and of powers of two up to a megabyte. */
 const MEMORY_BYTES_MIN = 65_536;
 const MEMORY_BYTES_MAX = 1_048_576;
-/** Of all buffers that wait to be used again: sixteen answers of 100 messages of 4 KiB. */
+/** Bytes of the buffers that wait to be used again: sixteen answers of 100 messages of 4 KiB. */
 const IDLE_BYTES_MAX = 8 * 1_048_576;
 
 /** Buffers that wait to be used again, by their length; one list for all servers of the process. */
@@ -111,7 +111,7 @@ export class AnswerBytes {
     return this.#memory().subarray(0, this.#length);
   }
 
-  /** Nobody reads what was written any more. */
+  /** To be called when the bytes that were written are read no more. */
   release(): void {
     if (this.#bytes !== null) giveMemory(this.#bytes);
     this.#bytes = null;

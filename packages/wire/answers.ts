@@ -107,7 +107,7 @@ const POP_FIELDS = {
 export const popAnswer = named('PopAnswer', object(POP_FIELDS));
 export type PopAnswer = Infer<typeof popAnswer>;
 
-/** Of a pop that came with acknowledgements. */
+/** The answer of a pop that came with acknowledgements. */
 export const ackedPopAnswer = named(
   'AckedPopAnswer',
   object({ ...POP_FIELDS, acks: list(ackResult) }),

@@ -410,7 +410,7 @@ class FrozenRows {
     this.#known = known;
   }
 
-  /** Of the change that it stands at, as `key` and `change` are. */
+  /** The table of the change that it stands at, as `key` and `change` are its key and change. */
   get table(): Table<unknown> {
     assert(this.#table !== null, 'a row is looked at before the first');
     return this.#table;

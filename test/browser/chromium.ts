@@ -111,7 +111,7 @@ export class Chromium {
   }
 }
 
-/** Of keys to which the browser itself does something. */
+/** Codes of the keys to which the browser itself does something. */
 const KEY_CODES: Readonly<Record<string, number>> = {
   Tab: 9,
   Escape: 27,

@@ -64,7 +64,7 @@ interface PopBody {
   /** "": the pop's. */
   readonly consumerGroup: string;
   readonly acks: readonly AckItem[];
-  /** Of the body. */
+  /** Bytes of the body. */
   readonly length: number;
 }
 

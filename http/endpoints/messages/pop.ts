@@ -47,7 +47,7 @@ const POP_QUERY = {
   conflation: parameter('Deliver only the newest message of a partition.', truth),
 };
 
-/** Of a pop with acknowledgements as well. */
+/** The part of the record that a pop with acknowledgements shares. */
 export const popShared = {
   level: 'read-write',
   tag: 'messages',

@@ -20,7 +20,7 @@ import type { Json, KeyValueStore, Page, PageQuery, Row, WriteOp, WriteResult } 
 import type { KvService } from '@svc/http';
 import { RESERVED_TENANT } from '@svc/wire';
 
-/** Of the gateway, which is loaded only where it runs: see `KeyValueStore`. */
+/** The gateway's class of error; the gateway is loaded only where it runs. See `KeyValueStore`. */
 export type Unavailable = new (message: string) => Error;
 
 export class BrokerStore implements KeyValueStore {
@@ -106,7 +106,7 @@ function rowOf({ key, value, version }: KvView): Row {
   return { key, version, value: value === null ? null : (JSON.parse(kvText(value)) as Json) };
 }
 
-/** Of such a deletion, that nothing is there is a loss to the broker and none to the gateway. */
+/** The broker calls it lost when such a deletion finds nothing; the gateway does not. */
 function deletesWhatever(op: WriteOp): boolean {
   return op.op === 'delete' && op.expect === undefined;
 }

@@ -137,7 +137,7 @@ class AckAndPop implements Reply<DeliveredOutcome | RefusedOutcome> {
     if (outcome.kind === 'popped') this.#parts.pops.giveBack(this.#pop, outcome);
   }
 
-  /** Nobody waits for its messages: it claims nothing more, and what it has claimed goes back. */
+  /** The client has gone: the pop claims nothing more, and gives back what it has claimed. */
   #abandon(): void {
     if (this.#request !== null) this.#parts.requests.abandon(this.#request);
     if (this.#popped !== null) this.#giveBack(this.#popped);

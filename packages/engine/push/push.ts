@@ -285,7 +285,7 @@ export class PushPlan {
   }
 }
 
-/** Of a target that nothing was placed in. */
+/** The lists of a target that nothing was placed in. */
 const NO_CALLS: Call[] = [];
 const NO_ITEMS: number[] = [];
 

@@ -39,7 +39,7 @@ export interface KnownUser {
 }
 
 const FRESH_MS = 30_000;
-/** Of sessions that are not on the deny-list. */
+/** How long a session counts as not on the deny-list. */
 const DENY_FRESH_MS = 60_000;
 /** Slugs that name no cluster: hosts are made up as easily as keys, and are no secret. */
 const MISSING_MS = 1_000;

@@ -24,7 +24,7 @@ export interface InvalidationOptions {
 
 export class Invalidation {
   readonly #options: InvalidationOptions;
-  /** Of the counter's row. */
+  /** Version of the counter's row. */
   #version = -1;
   #versions = new Map<string, number>();
   #lookedMs: number;

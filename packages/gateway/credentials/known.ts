@@ -31,7 +31,7 @@ export interface KnownOptions<Value> {
   readonly entriesMax: number;
   /** Asks the store; null: there is no such thing. */
   readonly load: (key: string) => Promise<Value | null>;
-  /** Whose marks make it old. */
+  /** The cluster or user whose marks make it old. */
   readonly ownerOf: (value: Value, key: string) => string;
 }
 

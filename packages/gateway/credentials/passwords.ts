@@ -40,7 +40,7 @@ export class Passwords {
   }
 }
 
-/** Of a new password (gateway 8). bcrypt looks at its first 72 bytes. */
+/** The fault of a new password (gateway 8); null: none. bcrypt reads its first 72 bytes. */
 export function passwordFault(password: string): string | null {
   if (password.length >= 12 && password.length <= 128) return null;
   return 'password must have 12 to 128 characters';

@@ -47,7 +47,7 @@ export const LOGIN_GUARD_DEFAULTS: LoginGuardOptions = {
 
 export const ATTEMPTS_MAX = 10;
 export const ATTEMPTS_WINDOW_MS = 60_000;
-/** Of an address of mail; longer names share what is remembered of their beginning. */
+/** Characters of a mail address; longer names share what is remembered of their beginning. */
 const ACCOUNT_LENGTH_MAX = 254;
 
 interface Failures {

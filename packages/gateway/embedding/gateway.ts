@@ -113,7 +113,7 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Whose usage it is: names the node among those of the cluster. */
+  /** The node's name among those of the cluster: usage is counted under it. */
   readonly node: string;
   readonly connections: ConnectionBounds;
   readonly onConnectionsFull: (open: number, refused: number) => void;

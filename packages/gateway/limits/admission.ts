@@ -63,7 +63,7 @@ interface KnownQueue {
 
 interface Inventory {
   queues: Map<string, KnownQueue>;
-  /** Of the broker's list of queues. */
+  /** When the broker's queues were listed. */
   listedMs: number;
   /** Partitions that the broker did not have, by `queue NUL partition`, and when it said so. */
   missing: Map<string, number>;
@@ -144,7 +144,7 @@ export class Admission {
     return [...(this.#clusters.get(clusterId)?.queues.get(queue)?.young.keys() ?? [])];
   }
 
-  /** Of these partitions of a queue the broker has `found`, and `partitions` in all. */
+  /** The broker has `found` among these partitions of a queue, and `partitions` in all. */
   asked(
     clusterId: string,
     queue: string,

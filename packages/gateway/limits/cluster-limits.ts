@@ -113,7 +113,7 @@ export class ClusterLimits implements Limits {
     return sizeDenial(`item ${index}: payload of ${bytes} bytes exceeds cap of ${bytesMax}`);
   }
 
-  /** Of a cluster that was let in by `request`. */
+  /** To be called for a cluster that `request` let in. */
   park(cluster: ClusterView): ParkedSlot | Denial {
     const counters = this.#clusters.get(cluster.id);
     const max = cluster.limits.max_parked_pops ?? Number.POSITIVE_INFINITY;

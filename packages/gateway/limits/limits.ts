@@ -13,7 +13,7 @@ export interface Denial {
   readonly shadowable: boolean;
 }
 
-/** Who stopped the pushes of a cluster. */
+/** The quota that stopped the pushes of a cluster. */
 export type PushBlock = 'storage' | 'monthly';
 
 export interface Destination {

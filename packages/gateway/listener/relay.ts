@@ -70,7 +70,7 @@ export class Relay implements CallClient {
   /** The socket took all that it was given last. */
   #isTaken = false;
   readonly #kept: Buffer[] = [];
-  /** Of a counted answer: there is room for it here. */
+  /** A counted answer has room here. */
   #hasRoom = true;
   #isOver = false;
 
@@ -201,7 +201,7 @@ export class Relay implements CallClient {
     const length = this.#head?.length ?? null;
     response.cork(() => {
       this.#sendHead();
-      // Of a HEAD request the length alone is told; of an empty body the native layer tells it.
+      // A HEAD request is told the length alone; for an empty body the native layer tells it.
       if (length === 0) response.end();
       else {
         if (length !== null) response.writeHeader('Content-Length', String(length));

@@ -55,7 +55,7 @@ export class UsageMeter {
     this.#name = name;
   }
 
-  /** Of the minute that runs. */
+  /** Writes the rows of the minute that runs. */
   get writer(): string {
     return this.#setBack === 0 ? this.#name : `${this.#name}.${this.#setBack}`;
   }

@@ -84,7 +84,7 @@ export function sum(one: Usage, other: Usage): Usage {
   };
 }
 
-/** Of two states of one writer's row the later one: its counts only rise. */
+/** The later of two states of one writer's row: its counts only rise. */
 export function later(one: Usage, other: Usage): Usage {
   return {
     msgs: Math.max(one.msgs, other.msgs),

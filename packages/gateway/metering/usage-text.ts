@@ -11,7 +11,7 @@
 import { later, type MinuteRow, opOf, type Usage } from './usage-rows.js';
 
 export interface FileHead {
-  /** Whose usage it is: the broker's cluster and the node. Files of others are left alone. */
+  /** The broker's cluster and the node that counted. Files of others are left alone. */
   readonly node: string;
   /** Which process wrote it. */
   readonly boot: string;

@@ -11,7 +11,7 @@ type Bytes = ConstructorParameters<typeof JsonReader>[0];
 
 export interface Answered {
   readonly status: number;
-  /** Of the body that was kept to be read here; 0 for one that went by. */
+  /** Bytes of a body that was kept to be read here; 0 for one that went by. */
   readonly bytesIn: number;
   readonly bytesOut: number;
   /** null: it was not kept, or there is none. */

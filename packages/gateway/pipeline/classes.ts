@@ -15,7 +15,7 @@ export interface ClassRule {
   readonly feature: Feature | null;
   /** Whether it is refused while the cluster may not grow; by its body: `BodySummary.growing`. */
   readonly grows: 'never' | 'always' | 'by-body';
-  /** Who gets past at all. */
+  /** The callers that get past at all. */
   readonly gate: 'tenants' | 'operators' | 'control-plane' | 'everybody' | 'nobody';
 }
 

@@ -31,7 +31,7 @@ export interface PipelineConfig {
   /** Slug for hosts that name no cluster; null: these are 421. */
   readonly defaultCluster: string | null;
   readonly operatorEnabled: boolean;
-  /** Nobody is asked for a credential: for development. */
+  /** No credential is asked for: for development. */
   readonly devInsecure: boolean;
 }
 

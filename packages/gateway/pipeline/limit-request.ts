@@ -21,7 +21,7 @@ import type { RouteTarget } from './targets.js';
 export interface LimitConfig {
   /** False: shadow mode. */
   readonly isEnforced: boolean;
-  /** Of a body that is kept whole to be read here. */
+  /** Bytes of a body that is kept whole to be read here. */
   readonly bodyBytesMax: number;
 }
 

@@ -47,7 +47,7 @@ export interface Held<Value> {
   readonly version: number;
 }
 
-/** Who did something, for the audit. */
+/** The actor of a change, for the audit. */
 export interface Actor {
   readonly actor: OperationRow['actor'];
   readonly actorId?: string;

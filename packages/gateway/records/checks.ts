@@ -17,7 +17,7 @@ const EMAIL_LENGTH_MAX = 254;
 const NAME_LENGTH_MAX = 160;
 const PLAN_CODE_LENGTH_MAX = 63;
 
-/** Of a tenant or cluster. */
+/** The slug of a tenant or cluster; null: it is none. */
 export function slugOf(value: unknown): string | null {
   return typeof value === 'string' ? matching(value.trim().toLowerCase(), SLUG) : null;
 }
@@ -39,7 +39,7 @@ export function emailOf(value: unknown): string | null {
   return matching(email, /^[^\s@]+@[^\s@]+$/);
 }
 
-/** Of a tenant, user or key: 1 to 160 characters, none of which controls anything. */
+/** The name of a tenant, user or key: 1 to 160 characters, none of them a control character. */
 export function nameOf(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const name = value.trim();

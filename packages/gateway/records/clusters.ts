@@ -35,7 +35,7 @@ import { LOCAL_CELL } from './seed.js';
 
 export interface NewCluster {
   readonly tenantSlug: string;
-  /** Of a tenant that is not there yet; else its slug. */
+  /** For a tenant that is not there yet; absent: its slug. */
   readonly tenantName?: string;
   readonly slug: string;
   readonly planCode: string;

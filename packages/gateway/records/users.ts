@@ -25,7 +25,7 @@ export interface NewUser {
   readonly tenantId: string;
   readonly email: string;
   readonly name?: string;
-  /** Of a user who logs in with a password. */
+  /** Absent: the user does not log in with a password. */
   readonly passwordHash?: string;
   readonly roles: readonly { readonly clusterId: string; readonly role: Role }[];
   /** For the audit. */

@@ -78,7 +78,7 @@ export type WriteOp =
 /** One operation of a batch. Lost: its precondition did not hold, and it wrote nothing. */
 export interface WriteResult {
   readonly applied: boolean;
-  /** Of the row that is there now; 0: none. */
+  /** Version of the row that is there now; 0: none. */
   readonly version: number;
 }
 
@@ -98,7 +98,7 @@ export interface KeyValueStore {
 
 export const BATCH_OPS_MAX = 256;
 export const PAGE_ROWS_MAX = 1_000;
-/** Of one value, as compact JSON. */
+/** Bytes of one value as compact JSON. */
 export const VALUE_BYTES_MAX = 65_536;
 
 export class StoreUnavailableError extends Error {

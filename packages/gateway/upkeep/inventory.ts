@@ -27,9 +27,9 @@ export interface ListedQueue extends QueueCount {
 }
 
 export interface FoundPartitions {
-  /** Of the queue, in all. */
+  /** All that the queue has. */
   readonly partitions: number;
-  /** Of those that were asked for, the ones that are there. */
+  /** Those that were asked for and are there. */
   readonly names: ReadonlySet<string>;
 }
 

@@ -51,7 +51,7 @@ export interface JournalOptions {
   readonly files: SpoolFiles;
   readonly clock: Pick<Clock, 'wallUs'>;
   readonly log: UsageLog;
-  /** Whose usage it is: the broker's cluster and the node. */
+  /** The broker's cluster and the node that counts. */
   readonly node: string;
   /** This process, by a name that no other ever has. */
   readonly boot: string;
@@ -78,7 +78,7 @@ export class UsageJournal implements Meter {
   readonly #options: JournalOptions;
   readonly #meter: UsageMeter;
   #open: OpenFile | null = null;
-  /** Of the minute that runs, and of those that were closed and not taken. */
+  /** Files of the minute that runs, and of those that were closed and not taken. */
   #files: { readonly name: string; readonly minuteUs: number; readonly writer: string }[] = [];
   #waiting: (() => void)[] = [];
   #number = 0;

@@ -57,7 +57,7 @@ const ROWS_PER_BATCH = 120;
 const FAILURES_MAX = 3;
 const PAUSE_MS = 30_000;
 const LINES_PER_SLICE = 2_000;
-/** Of files that the store has not got. Beyond it usage is lost: the volume is the broker's too. */
+/** Files that the store has not got. Beyond it usage is lost: the volume is the broker's too. */
 const SPOOL_BYTES_MAX = 1_073_741_824;
 
 export class UsageFlush {

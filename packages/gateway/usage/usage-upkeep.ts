@@ -53,7 +53,7 @@ export class UsageUpkeep {
     });
   }
 
-  /** Of the flush's `onLate`. */
+  /** For the flush's `onLate`. */
   noteLate(clusterId: string): void {
     this.#late.add(clusterId);
   }
