@@ -10,8 +10,16 @@
  *   the client in time, and otherwise from here.
  * - A large answer counts in the core's budget of answers until the client has taken it.
  */
-import type { Command, PopCommand, RefusedOutcome } from '@svc/engine';
+import type {
+  AckCommand,
+  AckedOutcome,
+  Command,
+  Outcome,
+  PopCommand,
+  RefusedOutcome,
+} from '@svc/engine';
 import {
+  type AckedPop,
   type DeliveredOutcome,
   type Elsewhere,
   type Exchange,
@@ -29,6 +37,7 @@ import { mayNeedAckSlices } from '../requests/ack-slices.js';
 import { mayNeedSlices } from '../requests/push-slices.js';
 import type { Channel } from './channel.js';
 import {
+  ackAndPopParts,
   callParts,
   commandParts,
   moreParts,
@@ -49,6 +58,8 @@ interface Waiting {
   reply: AnyReply | null;
   /** null: not of a pop. */
   readonly pop: PopCommand | null;
+  /** Verdicts that came with it, before the rest of the answer; null: none. */
+  acked: AckedOutcome | null;
 }
 
 const ID_MAX = 0xffff_ffff;
@@ -64,6 +75,8 @@ const SERVED = [
   'GET /api/v1/pop',
   'GET /api/v1/pop/queue/{queue}',
   'GET /api/v1/pop/queue/{queue}/partition/{partition}',
+  'POST /api/v1/pop/queue/{queue}',
+  'POST /api/v1/pop/queue/{queue}/partition/{partition}',
   'POST /api/v1/ack',
   'POST /api/v1/ack/batch',
   'POST /api/v1/lease/{leaseId}/extend',
@@ -72,7 +85,7 @@ const ELSEWHERE: ReadonlySet<Route> = new Set(
   ROUTES.filter(({ method, path }) => !SERVED.includes(`${method} ${path}`)),
 );
 
-type Served = Pick<Service, 'monotonicMs' | 'submit' | 'pop'>;
+type Served = Pick<Service, 'monotonicMs' | 'submit' | 'pop' | 'ackAndPop'>;
 
 export class RemoteService implements Served, Elsewhere {
   readonly #channel: Pick<Channel, 'send'>;
@@ -114,6 +127,14 @@ export class RemoteService implements Served, Elsewhere {
     reply.onGone = () => this.#tellGone(id);
   }
 
+  ackAndPop(acks: AckCommand, pop: PopCommand, reply: Reply<AckedPop | RefusedOutcome>): void {
+    const exchange = reply as unknown as AnyReply;
+    const id = this.#begin(exchange, pop);
+    const parts = ackAndPopParts(acks, pop, exchange.owner, this.#nowMs());
+    this.#channel.send(TO_CORE.ackAndPop, id, parts);
+    reply.onGone = () => this.#tellGone(id);
+  }
+
   serves(route: Route): boolean {
     return ELSEWHERE.has(route);
   }
@@ -144,10 +165,15 @@ export class RemoteService implements Served, Elsewhere {
     }
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
+    if (kind === TO_THREAD.acked) {
+      const acked = readOutcome(content);
+      if (acked?.kind === 'acked') waiting.acked = acked;
+      return;
+    }
     this.#waiting.delete(id);
     switch (kind) {
       case TO_THREAD.outcome:
-        waiting.reply?.send((readOutcome(content) ?? UNREADABLE) as never);
+        answer(waiting, readOutcome(content) ?? UNREADABLE);
         break;
       case TO_THREAD.delivered:
         this.#deliver(waiting, content);
@@ -178,7 +204,7 @@ export class RemoteService implements Served, Elsewhere {
 
   #begin(reply: AnyReply, pop: PopCommand | null): number {
     const id = this.#newId();
-    this.#waiting.set(id, { reply, pop });
+    this.#waiting.set(id, { reply, pop, acked: null });
     return id;
   }
 
@@ -200,9 +226,10 @@ export class RemoteService implements Served, Elsewhere {
     this.#channel.send(TO_CORE.gone, id, []);
   }
 
-  #deliver({ reply, pop }: Waiting, content: Uint8Array): void {
+  #deliver(waiting: Waiting, content: Uint8Array): void {
+    const { pop } = waiting;
     const outcome = readDelivered(content);
-    const isReceived = reply?.send((outcome ?? UNREADABLE) as never) ?? false;
+    const isReceived = answer(waiting, outcome ?? UNREADABLE);
     if (!isReceived && outcome !== null && pop !== null) this.#giveBack(pop, outcome);
   }
 
@@ -236,6 +263,12 @@ const UNREADABLE: RefusedOutcome = {
   kind: 'refused',
   refusal: { reason: 'internal', error: 'the answer of the core thread cannot be read' },
 };
+
+/** Whether somebody could still receive it. */
+function answer({ reply, acked }: Waiting, outcome: Outcome | DeliveredOutcome): boolean {
+  const whole = acked === null ? outcome : { kind: 'acked-pop', acked, popped: outcome };
+  return reply?.send(whole as never) ?? false;
+}
 
 function mayBeSliced(command: SubmittedCommand): boolean {
   if (command.kind === 'push') return mayNeedSlices(command);

@@ -4,6 +4,7 @@
  *
  *     to the core:    command     a forwarded command (`command-codec.ts`)
  *                     pop         length u8, owner of the answer's room | a forwarded command
+ *                     ack and pop as pop, but length u32, the acknowledgements' command | the pop's
  *                     give back   a forwarded command, which nobody answers
  *                     gone        the client has gone
  *                     taken       the client has its answer, or has gone: its room is free
@@ -11,6 +12,7 @@
  *                     call        a request for the core's own front: JSON of its head | body
  *                     more        so many bytes of its answer were taken, as a varint
  *     to the thread:  outcome     an answer (`outcome-codec.ts`)
+ *                     acked       verdicts that belong to the outcome behind it
  *                     delivered   what a pop has taken, with the payloads
  *                     held        as delivered; the core counts its room until it hears `taken`
  *                     over        nothing comes any more for a client that has gone
@@ -48,6 +50,7 @@ export const TO_CORE = {
   calls: 6,
   call: 7,
   more: 8,
+  ackAndPop: 9,
 } as const;
 export const TO_THREAD = {
   outcome: 1,
@@ -55,9 +58,10 @@ export const TO_THREAD = {
   held: 3,
   over: 4,
   cut: 5,
-  head: 6,
-  bytes: 7,
-  broken: 8,
+  acked: 6,
+  head: 7,
+  bytes: 8,
+  broken: 9,
 } as const;
 
 /** In the order of their varints. */
@@ -85,16 +89,36 @@ export function commandParts(command: Command, nowMs: number): Uint8Array[] {
 
 /** `owner`: whose part of the room for answers it takes, a char code for each byte. */
 export function popParts(command: Command, owner: string, nowMs: number): Uint8Array[] {
+  return [ownerHead(owner), ...commandParts(command, nowMs)];
+}
+
+export function ackAndPopParts(
+  acks: Command,
+  pop: Command,
+  owner: string,
+  nowMs: number,
+): Uint8Array[] {
+  const acksBytes = Buffer.concat(commandParts(acks, nowMs));
+  return [ownerHead(owner), lengthOf(acksBytes), acksBytes, ...commandParts(pop, nowMs)];
+}
+
+function ownerHead(owner: string): Uint8Array {
   const head = new Uint8Array(1 + owner.length);
   head[0] = owner.length;
   for (let i = 0; i < owner.length; i++) head[i + 1] = owner.charCodeAt(i);
-  return [head, ...commandParts(command, nowMs)];
+  return head;
 }
 
 /** The owner of the answer's room, and the bytes of the command. */
 export function splitPop(content: Uint8Array): readonly [string, Uint8Array] {
   const end = 1 + (content[0] ?? 0);
   return [Buffer.from(content.subarray(1, end)).toString('latin1'), content.subarray(end)];
+}
+
+/** The bytes of both commands. */
+export function splitAckAndPop(bytes: Uint8Array): readonly [Uint8Array, Uint8Array] {
+  const end = endOfFirst(bytes);
+  return [bytes.subarray(4, end), bytes.subarray(end)];
 }
 
 /** null: the bytes cannot be read, which is a bug, for both threads are of one build. */
@@ -300,14 +324,19 @@ export function splitHead(content: Uint8Array): readonly [AnswerHead, Uint8Array
   return [JSON.parse(json) as AnswerHead, bytes];
 }
 
-function lengthOf(json: Uint8Array): Uint8Array {
+function lengthOf(bytes: Uint8Array): Uint8Array {
   const length = new Uint8Array(4);
-  new DataView(length.buffer).setUint32(0, json.length);
+  new DataView(length.buffer).setUint32(0, bytes.length);
   return length;
 }
 
+/** Where that ends whose length stands before it. */
+function endOfFirst(content: Uint8Array): number {
+  return 4 + new DataView(content.buffer, content.byteOffset, 4).getUint32(0);
+}
+
 function splitJson(content: Uint8Array): readonly [string, Uint8Array] {
-  const end = 4 + new DataView(content.buffer, content.byteOffset, 4).getUint32(0);
+  const end = endOfFirst(content);
   return [Buffer.from(content.subarray(4, end)).toString(), content.subarray(end)];
 }
 

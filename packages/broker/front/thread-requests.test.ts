@@ -1,8 +1,15 @@
 // Goal: a request of a front thread is answered once and as by the core's own front; a client or a
 // thread that goes leaves nothing: claims are given back, room is free. Method: both sides over a
 // channel that the test moves frame by frame, a broker and clients of its own.
-import type { PopCommand, PushCommand, RefusedOutcome } from '@svc/engine';
+import type {
+  AckCommand,
+  AckedOutcome,
+  PopCommand,
+  PushCommand,
+  RefusedOutcome,
+} from '@svc/engine';
 import {
+  type AckedPop,
   AnswerBudget,
   type DeliveredOutcome,
   type Exchange,
@@ -12,13 +19,14 @@ import {
   type SubmittedOutcome,
 } from '@svc/http';
 import { DEFAULT_TENANT, newMeters } from '@svc/wire';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { RemoteService } from './remote-service.js';
 import { callsParts, TO_CORE } from './thread-frames.js';
 import { type CoreService, ThreadServer } from './thread-server.js';
 
 type Frame = readonly [number, number, Uint8Array];
 type PopReply = Reply<DeliveredOutcome | RefusedOutcome>;
+type BothReply = Reply<AckedPop | RefusedOutcome>;
 
 const BYTES_MAX = 1024 * 1024;
 const LEASE = '0193f2a0-7b1c-7000-8000-000000000001';
@@ -28,6 +36,7 @@ const ID = '0193f2a0-7b1c-7000-8000-000000000002';
 class Asked implements CoreService {
   submits: { command: SubmittedCommand; reply: Reply<SubmittedOutcome> }[] = [];
   pops: { command: PopCommand; reply: PopReply }[] = [];
+  both: { acks: AckCommand; pop: PopCommand; reply: BothReply }[] = [];
   givenBack: unknown[] = [];
 
   submit(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void {
@@ -36,6 +45,10 @@ class Asked implements CoreService {
 
   pop(command: PopCommand, reply: PopReply): void {
     this.pops.push({ command, reply });
+  }
+
+  ackAndPop(acks: AckCommand, pop: PopCommand, reply: BothReply): void {
+    this.both.push({ acks, pop, reply });
   }
 
   giveBack(command: unknown): void {
@@ -148,6 +161,19 @@ const POP: PopCommand = {
   subscription: { mode: 'all' },
   conflation: null,
   autopilot: null,
+};
+
+const ACKS: AckCommand = {
+  kind: 'ack',
+  tenant: DEFAULT_TENANT,
+  consumerGroup: 'g',
+  items: [
+    { transactionId: 't', partitionId: '7', leaseId: LEASE, status: 'completed', error: null },
+  ],
+};
+const REFUSED: RefusedOutcome = {
+  kind: 'refused',
+  refusal: { reason: 'no_leader', error: 'nobody leads' },
 };
 
 function batchOf(payloads: readonly string[], gap = ''): MessageBatch {
@@ -279,6 +305,59 @@ test('a claim that meets a client who has gone is given back by the thread', () 
     partitionNumbers: [7],
   };
   expect([client.answers, asked().givenBack]).toEqual([[], [expected]]);
+});
+
+describe('a pop with acknowledgements', () => {
+  function sent(client: Client) {
+    service.ackAndPop(ACKS, POP, client as unknown as BothReply);
+    reachCore();
+    const [both] = asked().both.splice(0);
+    if (both === undefined) throw new Error('no pop has come');
+    return both;
+  }
+
+  const verdict = { success: true, error: null, leaseReleased: true, dlq: false, noop: false };
+  const acked: AckedOutcome = { kind: 'acked', items: [verdict] };
+
+  test('reaches the broker as both were, and the client gets verdicts and messages', () => {
+    const client = new Client();
+    const { acks, pop, reply } = sent(client);
+    expect([acks, pop]).toEqual([ACKS, { ...POP, deadlineMs: 35_000 }]);
+    const popped = delivered(batchOf(['0', '1']));
+    reply.send({ kind: 'acked-pop', acked, popped });
+    reachThread();
+    const [answer] = client.answers as AckedPop[];
+    expect(answer?.acked).toEqual(acked);
+    expect(shown(answer?.popped as DeliveredOutcome)).toEqual(shown(popped));
+  });
+
+  test('is refused as a whole, or in its pop alone', () => {
+    const [whole, popAlone] = [new Client(), new Client()];
+    sent(whole).reply.send(REFUSED);
+    sent(popAlone).reply.send({ kind: 'acked-pop', acked, popped: REFUSED });
+    reachThread();
+    expect(whole.answers).toEqual([REFUSED]);
+    expect(popAlone.answers).toEqual([{ kind: 'acked-pop', acked, popped: REFUSED }]);
+  });
+
+  test('gives back what meets a client who has gone', () => {
+    const client = new Client();
+    const { reply } = sent(client);
+    reply.send({ kind: 'acked-pop', acked, popped: delivered(batchOf(['0', '1'])) });
+    client.leave();
+    reachThread();
+    reachCore();
+    expect([client.answers, asked().givenBack]).toMatchObject([[], [{ leaseId: LEASE }]]);
+  });
+
+  test('is refused while the node is not open', () => {
+    broker = null;
+    const client = new Client();
+    service.ackAndPop(ACKS, POP, client as unknown as BothReply);
+    reachCore();
+    reachThread();
+    expect(client.answers).toMatchObject([{ kind: 'refused', refusal: { reason: 'no_leader' } }]);
+  });
 });
 
 test('a large answer holds its room until the client has taken it', () => {

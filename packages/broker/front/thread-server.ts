@@ -13,8 +13,9 @@
  *   lets go of it as it enters the ring, for it goes from there to the buffers of the socket, where
  *   small answers do not count either; a large one when the thread says that it was taken.
  */
-import type { Command, GiveBackCommand, RefusedOutcome } from '@svc/engine';
+import type { AckedOutcome, Command, GiveBackCommand, RefusedOutcome } from '@svc/engine';
 import type {
+  AckedPop,
   AnswerBudget,
   AnswerRoom,
   DeliveredOutcome,
@@ -34,13 +35,14 @@ import {
   outcomeParts,
   readCommand,
   readMore,
+  splitAckAndPop,
   splitPop,
   TO_CORE,
   TO_THREAD,
 } from './thread-frames.js';
 
 /** What the threads are served by. */
-export interface CoreService extends Pick<Service, 'submit' | 'pop'> {
+export interface CoreService extends Pick<Service, 'submit' | 'pop' | 'ackAndPop'> {
   /** Undoes the claims of a pop that reached nobody. */
   giveBack(command: GiveBackCommand): void;
 }
@@ -93,6 +95,9 @@ export class ThreadServer {
       case TO_CORE.pop:
         this.#pop(id, content);
         break;
+      case TO_CORE.ackAndPop:
+        this.#ackAndPop(id, content);
+        break;
       case TO_CORE.giveBack:
         this.#giveBack(content);
         break;
@@ -133,13 +138,29 @@ export class ThreadServer {
   }
 
   #pop(id: number, content: Uint8Array): void {
-    const { service, nowMs, front } = this.#options;
-    const [owner, bytes] = splitPop(content);
-    const reply = new ThreadPop(this, id, front.rim.answers, owner);
-    this.#open.set(id, reply);
+    const { service, nowMs } = this.#options;
+    const [reply, bytes] = this.#openPop(id, content);
     const command = readCommand(bytes, nowMs());
     if (command?.kind !== 'pop') reply.send(UNREADABLE);
     else (service() ?? NOBODY).pop(command, reply);
+  }
+
+  #ackAndPop(id: number, content: Uint8Array): void {
+    const { service, nowMs } = this.#options;
+    const [reply, bytes] = this.#openPop(id, content);
+    const [acksBytes, popBytes] = splitAckAndPop(bytes);
+    const acks = readCommand(acksBytes, nowMs());
+    const pop = readCommand(popBytes, nowMs());
+    if (acks?.kind !== 'ack' || pop?.kind !== 'pop') reply.send(UNREADABLE);
+    else (service() ?? NOBODY).ackAndPop(acks, pop, reply);
+  }
+
+  /** The reply of a pop, and the bytes behind the owner of its answer's room. */
+  #openPop(id: number, content: Uint8Array): readonly [ThreadPop, Uint8Array] {
+    const [owner, bytes] = splitPop(content);
+    const reply = new ThreadPop(this, id, this.#options.front.rim.answers, owner);
+    this.#open.set(id, reply);
+    return [reply, bytes];
   }
 
   #giveBack(content: Uint8Array): void {
@@ -166,6 +187,11 @@ export class ThreadServer {
     this.#options.send(TO_THREAD.outcome, id, outcomeParts(outcome));
   }
 
+  /** Comes to the thread before the rest of the answer. */
+  acked(id: number, outcome: AckedOutcome): void {
+    this.#options.send(TO_THREAD.acked, id, outcomeParts(outcome));
+  }
+
   /** The thread closes the connection, and says that the answer is taken. */
   cutOff(pop: ThreadPop): void {
     this.#open.delete(pop.id);
@@ -189,7 +215,10 @@ export class ThreadServer {
 }
 
 /** While the node is not open. */
-const NOBODY: Pick<Service, 'pop'> = { pop: (_, reply) => void reply.send(UNREADY) };
+const NOBODY: Pick<Service, 'pop' | 'ackAndPop'> = {
+  pop: (_, reply) => void reply.send(UNREADY),
+  ackAndPop: (_acks, _pop, reply) => void reply.send(UNREADY),
+};
 
 /** A request of a thread, as the broker sees it. */
 class ThreadReply implements Reply<SubmittedOutcome> {
@@ -215,8 +244,10 @@ class ThreadReply implements Reply<SubmittedOutcome> {
   }
 }
 
-/** A pop of a thread, and the room of its answer. */
-class ThreadPop implements Reply<DeliveredOutcome | RefusedOutcome>, AnswerRoom, UnreadAnswer {
+type PopAnswer = DeliveredOutcome | RefusedOutcome;
+
+/** A pop of a thread, with acknowledgements or without, and the room of its answer. */
+class ThreadPop implements Reply<PopAnswer | AckedPop>, AnswerRoom, UnreadAnswer {
   readonly #server: ThreadServer;
   readonly #answers: AnswerBudget;
   readonly id: number;
@@ -240,10 +271,12 @@ class ThreadPop implements Reply<DeliveredOutcome | RefusedOutcome>, AnswerRoom,
     return this;
   }
 
-  send(outcome: DeliveredOutcome | RefusedOutcome): boolean {
+  send(answer: PopAnswer | AckedPop): boolean {
     if (this.gone) return false;
     this.#isAnswered = true;
     this.onGone = null;
+    if (answer.kind === 'acked-pop') this.#server.acked(this.id, answer.acked);
+    const outcome = answer.kind === 'acked-pop' ? answer.popped : answer;
     if (outcome.kind === 'delivered') this.#server.delivered(this, outcome);
     else {
       this.free();
