@@ -292,7 +292,11 @@ const CHECKPOINT: readonly PlantedBug[] = [
     name: 'deletions-not-stored',
     meaning: 'a checkpoint leaves out the rows that were deleted',
     edits: [
-      { file: 'storage/state/checkpoint.ts', find: 'transaction.delete(backingKey);', replace: '' },
+      {
+        file: 'storage/state/checkpoint.ts',
+        find: 'transaction.delete(prefixed(table.id, key));',
+        replace: '',
+      },
     ],
     hunt: 'single',
     seeds: 20,
