@@ -32,6 +32,9 @@ async function start(tenant: string, key: string, isFronting: boolean): Promise<
     port,
     environment: {
       SVC_PROXY_EMBEDDED: 'true',
+      // So that the broker asks for the grants that the gateway sets.
+      SVC_TENANCY_HEADER: 'true',
+      SVC_KV_TRUSTED_PROXY: 'true',
       SVC_PROXY_ENFORCE: 'true',
       SVC_PROXY_PORT: isFronting ? '' : String(gatewayPort),
       SVC_PROXY_CP_TOKEN: TOKEN,
