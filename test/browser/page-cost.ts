@@ -163,8 +163,13 @@ async function watchHeap(tab: Page, origin: string): Promise<void> {
 }
 
 async function main(chosen: readonly string[]): Promise<void> {
-  const missing = chromiumMissing();
-  if (missing !== null) throw new Error(missing);
+  const odd = chosen.find((path) => !path.startsWith('/'));
+  const wrong = odd === undefined ? chromiumMissing() : `${odd}: write paths, such as /queues`;
+  if (wrong !== null) {
+    console.error(`page-cost: ${wrong}`);
+    process.exitCode = 1;
+    return;
+  }
   const directory = temporaryDirectory();
   const node = await startNode({ directory: directory.path, port: await freePort() });
   const client = new HttpClient(node.port);
