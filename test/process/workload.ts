@@ -265,6 +265,8 @@ export class Workload {
       if (settings.isJoined) owed.push(...(parts.pop() ?? []));
       for (const part of parts) await this.#ackUntilAnswered(caller, settings.group, part);
     }
+    // Their last answer may be lost although they are done: the record is to say so.
+    if (owed.length > 0) await this.#ackUntilAnswered(caller, settings.group, owed);
   }
 
   /** Carries what is owed, which is empty then if its verdicts came. */
