@@ -35,6 +35,8 @@ export interface WorkloadOptions {
 const REST_MS_MAX = 30;
 const LEASE_SECONDS = 3;
 const RETRY_MS = 25;
+/** What is owed when consuming ends is sent for so long; all nodes may be down for good. */
+const LAST_ACKS_MS = 5000;
 /** The groups shall finish soon after the last push. */
 const BACKLOG_MAX = 800;
 
@@ -265,8 +267,9 @@ export class Workload {
       if (settings.isJoined) owed.push(...(parts.pop() ?? []));
       for (const part of parts) await this.#ackUntilAnswered(caller, settings.group, part);
     }
-    // Their last answer may be lost although they are done: the record is to say so.
-    if (owed.length > 0) await this.#ackUntilAnswered(caller, settings.group, owed);
+    // Their answer may be lost although they are done: the record is to say so.
+    const untilMs = performance.now() + LAST_ACKS_MS;
+    if (owed.length > 0) await this.#ackUntilAnswered(caller, settings.group, owed, untilMs);
   }
 
   /** Carries what is owed, which is empty then if its verdicts came. */
@@ -327,6 +330,7 @@ export class Workload {
     caller: NodeCaller,
     group: string,
     claimed: readonly Claimed[],
+    untilMs = 0,
   ): Promise<void> {
     for (;;) {
       const beganMs = performance.now();
@@ -338,7 +342,8 @@ export class Workload {
       const answered = reply.kind === 'answer' && reply.answer.status === 200;
       const results = answered ? (JSON.parse(reply.answer.text) as AckResult[]) : null;
       if (reply.kind !== 'not-sent') this.#noteAcks(claimed, beganMs, results);
-      if (results !== null || !this.#consuming) return;
+      if (results !== null) return;
+      if (!this.#consuming && performance.now() >= untilMs) return;
       await sleep(RETRY_MS);
     }
   }
