@@ -3,9 +3,10 @@
 // anything. Method: bytes on real sockets, a fake service and its clock.
 import type { RefusedOutcome } from '@svc/engine';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { FetchedOutcome, MessageBatch, Reply, SubmittedOutcome } from '../ports/service.js';
+import type { FetchedOutcome, Reply, SubmittedOutcome } from '../ports/service.js';
 import type { HttpServerOptions } from '../server/server.js';
 import { PUSHED, TestFront, until } from '../testing/front.fake.js';
+import { batchOf } from '../testing/message-batch.fake.js';
 import { type RawClient, requestBytes } from '../testing/raw-client.fake.js';
 
 const PUSH = '/api/v1/push';
@@ -327,24 +328,8 @@ describe('pace', () => {
 });
 
 describe('answers that nobody takes', () => {
-  function batchOf(bytesCount: number): MessageBatch {
-    const bytes = Buffer.alloc(bytesCount, '1');
-    return {
-      bytes,
-      payloadStart: [0],
-      payloadEnd: [bytes.length],
-      stampUs: 0,
-      baseOffset: 0,
-      first: 0,
-      last: 0,
-      transactionIds: [null],
-      producerSubs: null,
-      traceIds: null,
-    };
-  }
-
   function fetched(bytesCount: number): FetchedOutcome {
-    const batches = [batchOf(bytesCount)];
+    const batches = [batchOf('1'.repeat(bytesCount))];
     const entry = { partitionNumber: 1, batches, highWatermark: 1, logStartOffset: 0, error: null };
     return { kind: 'fetched', entries: [entry] };
   }
@@ -374,7 +359,7 @@ describe('answers that nobody takes', () => {
         partition: 'p',
         partitionNumber: 1,
         deliveryAttempt: 1,
-        batches: [batchOf(bytesCount)],
+        batches: [batchOf('1'.repeat(bytesCount))],
       };
       const answer = { kind: 'delivered', leaseId: '', claims: [claim], terms: null } as const;
       answerInRoom(reply, bytesCount, answer);

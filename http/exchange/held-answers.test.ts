@@ -4,8 +4,9 @@
 import assert from 'node:assert/strict';
 import type { AckItemOutcome } from '@svc/engine';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { FetchedOutcome, MessageBatch } from '../ports/service.js';
+import type { FetchedOutcome } from '../ports/service.js';
 import { TestFront, TRANSPORTS, type Transport, until } from '../testing/front.fake.js';
+import { batchOf } from '../testing/message-batch.fake.js';
 import type { RawRequest, TestClient } from '../testing/raw-client.fake.js';
 import type { AnswerShare } from './answer-budget.js';
 
@@ -37,21 +38,6 @@ const VERDICT: AckItemOutcome = {
 };
 const ITEMS = 90_000;
 
-function oneMessage(): MessageBatch {
-  return {
-    bytes: Buffer.from(`"${'x'.repeat(ANSWER_BYTES)}"`),
-    payloadStart: [0],
-    payloadEnd: [ANSWER_BYTES + 2],
-    stampUs: 1_792_000_000_000_120,
-    baseOffset: 0,
-    first: 0,
-    last: 0,
-    transactionIds: [null],
-    producerSubs: null,
-    traceIds: null,
-  };
-}
-
 const acks = (): string => {
   const items = Array.from({ length: ITEMS }, () => '{"transactionId":"t","partitionId":"1"}');
   return `{"acknowledgments":[${items.join(',')}]}`;
@@ -75,7 +61,7 @@ function answerAll(): void {
       reply.send({ kind: 'pushed', status: new Uint8Array(ITEMS), messageIds });
     }
   };
-  const batches = [oneMessage()];
+  const batches = [batchOf(`"${'x'.repeat(ANSWER_BYTES)}"`)];
   service.onFetch = (_, reply) => {
     expect(reply.room?.reserve(2 * ANSWER_BYTES)).toBe(true);
     const about = { partitionNumber: 1, highWatermark: 1, logStartOffset: 0, error: null };

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readPushBody } from '../endpoints/messages/push-body.js';
 import type { FetchedOutcome, MessageBatch } from '../ports/service.js';
 import { TestFront, TRANSPORTS } from '../testing/front.fake.js';
+import { batchOf } from '../testing/message-batch.fake.js';
 import type { RawAnswer } from '../testing/raw-client.fake.js';
 
 let front: TestFront;
@@ -237,22 +238,6 @@ describe.each(TRANSPORTS)('over %s', (over) => {
   });
 
   describe('messages', () => {
-    function batchOf(payload: string, count: number): MessageBatch {
-      const indexes = Array.from({ length: count }, (_, i) => i);
-      return {
-        bytes: Buffer.from(payload.repeat(count)),
-        payloadStart: indexes.map((i) => i * payload.length),
-        payloadEnd: indexes.map((i) => (i + 1) * payload.length),
-        stampUs: 1_792_000_000_000_120,
-        baseOffset: 0,
-        first: 0,
-        last: count - 1,
-        transactionIds: indexes.map(() => null),
-        producerSubs: null,
-        traceIds: null,
-      };
-    }
-
     const fetchOf = (batches: readonly MessageBatch[]): FetchedOutcome => ({
       kind: 'fetched',
       entries: [

@@ -14,8 +14,9 @@ import type {
   MemoryCall,
 } from '../exchange/memory-call.js';
 import { openApiDocument } from '../openapi/document.js';
-import type { FetchedOutcome, MessageBatch } from '../ports/service.js';
+import type { FetchedOutcome } from '../ports/service.js';
 import { PUSHED, TestFront, until } from '../testing/front.fake.js';
+import { batchOf } from '../testing/message-batch.fake.js';
 import type { RawAnswer, RawRequest } from '../testing/raw-client.fake.js';
 import { ROUTES } from './routes.js';
 import type { HttpServerOptions } from './server.js';
@@ -39,7 +40,7 @@ class Client implements CallClient {
   bytes = 0;
   readonly told: string[] = [];
   call: MemoryCall | null = null;
-  /** What is taken of a piece of so many bytes. */
+  /** The bytes that are taken of a piece of so many. */
   take: (length: number) => number = (length) => length;
   text = '';
 
@@ -79,18 +80,7 @@ class Client implements CallClient {
 }
 
 function fetched(length: number, letter = 'x'): FetchedOutcome {
-  const batch: MessageBatch = {
-    bytes: Buffer.from(`"${letter.repeat(length)}"`),
-    payloadStart: [0],
-    payloadEnd: [length + 2],
-    stampUs: 1_792_000_000_000_120,
-    baseOffset: 0,
-    first: 0,
-    last: 0,
-    transactionIds: [null],
-    producerSubs: null,
-    traceIds: null,
-  };
+  const batch = batchOf(`"${letter.repeat(length)}"`);
   const about = { partitionNumber: 1, highWatermark: 1, logStartOffset: 0, error: null };
   return { kind: 'fetched', entries: [{ ...about, batches: [batch] }] };
 }
@@ -140,7 +130,7 @@ describe('an answer is that of a socket', () => {
     return list[random(list.length)] as T;
   }
 
-  /** What is another in each answer: ids that are made for it, and figures of the process. */
+  /** Members that differ in each answer: ids that are made for it, and figures of the process. */
   const MEASURED = /"(rss|uptimeSeconds)":\d+/g;
   const MADE = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
   const VALUES = [

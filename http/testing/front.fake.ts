@@ -60,7 +60,7 @@ export class TestFront {
     return this.rim.answers.used(share);
   }
 
-  /** What its exchanges share. */
+  /** Its exchanges share it. */
   get rim(): Rim {
     return (this.server as unknown as { readonly rim: Rim }).rim;
   }

@@ -80,7 +80,7 @@ export async function fill(client: Caller): Promise<void> {
   }));
   await ok('/api/v1/timers', timers);
   await ok('/api/v1/ephemeral/push', { queue: 'presence', messages: [{ payload: { user: 1 } }] });
-  await ok('/api/v1/kv', reportOfProcess());
+  await ok('/api/v1/kv', reportOfProcess(1, 'worker-host', 'orders'));
   await ok('/streams/v1/queries', { name: 'totals', source_queue: 'orders', config_hash: 'a1' });
   await client.get(
     '/api/v1/pop/queue/orders?consumerGroup=streams.totals&autoAck=true&timeout=500',
@@ -121,17 +121,17 @@ async function failOne(client: Caller, ok: Post): Promise<void> {
 }
 
 /** As the client writes it with `supervision`. */
-function reportOfProcess(): object[] {
+export function reportOfProcess(i: number, hostname: string, queue: string): object[] {
   const pool = {
     name: 'orders',
-    queue: 'orders',
+    queue,
     consumer_group: 'billing',
     desired: 4,
     running: 3,
   };
   const counts = { busy: 1, completed: 90, failed: 2, oldest_inflight_seconds: 4 };
   const document = {
-    hostname: 'worker-host',
+    hostname,
     pid: 4711,
     engine: 'js',
     state: 'running',
@@ -141,7 +141,7 @@ function reportOfProcess(): object[] {
   const data = Buffer.from(JSON.stringify(document)).toString('base64');
   const row = { op: 'put', ns: 'svc-supervisor', ttlSeconds: 3600 };
   return [
-    { ...row, key: 'billing/1/head', value: { write: 'w', chunks: 1 } },
-    { ...row, key: 'billing/1/chunk/0000', value: { write: 'w', index: 0, data } },
+    { ...row, key: `billing/${i}/head`, value: { write: 'w', chunks: 1 } },
+    { ...row, key: `billing/${i}/chunk/0000`, value: { write: 'w', index: 0, data } },
   ];
 }

@@ -4,6 +4,7 @@
  * and long lists of everything else.
  */
 import type { Caller } from '../process/http-client.js';
+import { reportOfProcess } from './dashboard-stage.js';
 
 export const QUEUES = 1000;
 const PARTITIONS = 4;
@@ -139,33 +140,13 @@ async function putKeys(stage: Stage): Promise<void> {
   const rows = [
     ...range(KEYS).map((i) => put('settings', `user/${i}`, { dark: true, size: i })),
     ...range(200).map((i) => put(`namespace-${i}`, 'a', 1)),
-    ...range(PROCESSES).flatMap(reportOfProcess),
+    ...range(PROCESSES).flatMap((i) => reportOfProcess(i, `host-${i}`, queueAt(i))),
   ];
   await inChunks(rows, 100, (some) => stage.post('/api/v1/kv', some));
   const locks = range(LOCKS).map((i) => {
     return { op: 'acquire', name: `job-${i}`, owner: `worker-${i}`, ttlSeconds: 3600 };
   });
   await inChunks(locks, 50, (some) => stage.post('/api/v1/locks', some));
-}
-
-/** As the client writes it with `supervision`. */
-function reportOfProcess(i: number): object[] {
-  const pool = { name: 'orders', queue: queueAt(i), consumer_group: 'billing', desired: 4 };
-  const counts = { running: 3, busy: 1, completed: 90, failed: 2, oldest_inflight_seconds: 4 };
-  const document = {
-    hostname: `host-${i}`,
-    pid: 4711,
-    engine: 'js',
-    state: 'running',
-    uptime_seconds: 3600,
-    pool_status: [{ ...pool, ...counts, last_completed_at_epoch: Date.now() / 1000 }],
-  };
-  const data = Buffer.from(JSON.stringify(document)).toString('base64');
-  const row = { op: 'put', ns: 'svc-supervisor', ttlSeconds: 3600 };
-  return [
-    { ...row, key: `billing/${i}/head`, value: { write: 'w', chunks: 1 } },
-    { ...row, key: `billing/${i}/chunk/0000`, value: { write: 'w', index: 0, data } },
-  ];
 }
 
 /** Dead letters, and what was noted about the messages. */

@@ -14,7 +14,8 @@ import type { AckCommand, PopCommand } from '@svc/engine';
 import type { AckedPop, DeliveredOutcome, SubmittedOutcome } from '@svc/http';
 import type { Ack, AckOutcome, Delivery, ReadRecord } from '../checkers/history.js';
 import type { SeededRandom } from '../seeded-random.js';
-import { messagesOf, TENANT } from './client-messages.js';
+import { ackOf, type Claimed, claimedOf, haveCompleted } from './claims.js';
+import { TENANT } from './client-messages.js';
 import type { Caller, ClientNetwork } from './client-network.js';
 import type { Pace } from './pace.js';
 import type { SimulatedLoop } from './simulated-loop.js';
@@ -27,14 +28,9 @@ interface JoinedOptions {
   readonly random: SeededRandom;
   readonly network: ClientNetwork;
   readonly pace: Pace;
-  /** What they take from. */
+  /** The queue that they take from. */
   readonly queue: string;
   readonly note: (text: string) => void;
-}
-
-interface Claimed {
-  readonly delivery: Delivery;
-  readonly partitionId: string;
 }
 
 /** A batch, and whether its last message is to come again. */
@@ -48,7 +44,7 @@ type Refused = { readonly kind: 'refused' };
 export class JoinedConsumers {
   readonly deliveries: Delivery[] = [];
   readonly acks: Ack[] = [];
-  /** What a client saw that is wrong by itself. */
+  /** Faults that a client saw by itself. */
   readonly wrong: string[] = [];
   readonly #options: JoinedOptions;
   #orderly = false;
@@ -76,12 +72,7 @@ export class JoinedConsumers {
 
   /** Every message has been completed, as far as the verdicts say. */
   haveConsumed(records: readonly ReadRecord[]): boolean {
-    const done = new Map<string, number>();
-    for (const { partition, offset, outcome } of this.acks) {
-      if (outcome !== 'done' && outcome !== 'noop') continue;
-      done.set(partition, Math.max(done.get(partition) ?? -1, offset));
-    }
-    return records.every(({ partition, offset }) => (done.get(partition) ?? -1) >= offset);
+    return haveCompleted(this.acks, records);
   }
 
   #begin(caller: Caller): void {
@@ -176,20 +167,11 @@ export class JoinedConsumers {
     return { at, timeoutMs, beganMs: loop.nowMs };
   }
 
-  #claimedOf({ claims, leaseId }: DeliveredOutcome, beganMs: number): Claimed[] {
+  #claimedOf(answer: DeliveredOutcome, beganMs: number): Claimed[] {
     const { loop, queue } = this.#options;
-    const call = this.#calls++;
-    const lease = { group: JOINED_GROUP, leaseId, call, leaseMs: LEASE_SECONDS * 1000 };
     const times = { beganMs, endedMs: loop.nowMs };
-    const claimed = claims.flatMap(({ partition, partitionNumber, batches }) =>
-      batches
-        .flatMap((batch) => messagesOf(batch, partitionNumber))
-        .map((message): Claimed => {
-          const place = { partition: `${queue}/${partition}` };
-          const delivery = { ...message, ...place, ...lease, ...times };
-          return { delivery, partitionId: `${partitionNumber}` };
-        }),
-    );
+    const lease = { group: JOINED_GROUP, call: this.#calls++, leaseMs: LEASE_SECONDS * 1000 };
+    const claimed = claimedOf(answer, queue, { ...lease, ...times });
     this.deliveries.push(...claimed.map(({ delivery }) => delivery));
     return claimed;
   }
@@ -235,11 +217,9 @@ export class JoinedConsumers {
 }
 
 function ackCommand({ claimed, retriesLast }: Batch): AckCommand {
-  const items = claimed.map(({ delivery, partitionId }, i) => {
-    const { transactionId, leaseId } = delivery;
+  const items = claimed.map((each, i) => {
     const isSignal = retriesLast && i === claimed.length - 1;
-    const status = isSignal ? ('retry' as const) : ('completed' as const);
-    return { transactionId, partitionId, leaseId, status, error: null };
+    return ackOf(each, isSignal ? 'retry' : 'completed');
   });
   return { kind: 'ack', tenant: TENANT, consumerGroup: JOINED_GROUP, items };
 }

@@ -18,7 +18,7 @@
  * result: of a batch from several partitions one part may be held yet and another not, and so may a
  * lease be that was over for one leader and has its grace from the next.
  */
-import { type AckItem, type TransactionCommand, WHOLE } from '@svc/engine';
+import { type TransactionCommand, WHOLE } from '@svc/engine';
 import type { DeliveredOutcome, QueueDepthView, SubmittedOutcome } from '@svc/http';
 import {
   type Ack,
@@ -28,7 +28,8 @@ import {
   type ReadRecord,
 } from '../checkers/history.js';
 import type { SeededRandom } from '../seeded-random.js';
-import { type Message, messagesOf, pushCommand, TENANT } from './client-messages.js';
+import { ackOf, type Claimed, claimedOf, haveCompleted } from './claims.js';
+import { type Message, pushCommand, TENANT } from './client-messages.js';
 import type { Caller, ClientNetwork, NoAnswer } from './client-network.js';
 import type { Pace } from './pace.js';
 import type { SimulatedLoop } from './simulated-loop.js';
@@ -49,12 +50,6 @@ export interface RelayClientsOptions {
   /** What they take from. */
   readonly queue: string;
   readonly note: (text: string) => void;
-}
-
-/** A message of a claim. */
-interface Claimed {
-  readonly delivery: Delivery;
-  readonly partitionId: string;
 }
 
 /** What one transaction says of its messages. */
@@ -97,12 +92,7 @@ export class RelayClients {
 
   /** Every message has been settled, as far as the answers say. */
   haveConsumed(records: readonly ReadRecord[]): boolean {
-    const acked = new Map<string, number>();
-    for (const { partition, offset, outcome } of this.acks) {
-      if (outcome !== 'done' && outcome !== 'noop') continue;
-      acked.set(partition, Math.max(acked.get(partition) ?? -1, offset));
-    }
-    return records.every(({ partition, offset }) => (acked.get(partition) ?? -1) >= offset);
+    return haveCompleted(this.acks, records);
   }
 
   /** Whether the group that follows has nothing left to read; null: there was no answer. */
@@ -170,18 +160,8 @@ export class RelayClients {
 
   #claimedOf(answer: DeliveredOutcome, call: number, beganMs: number): Claimed[] {
     const { loop, queue } = this.#options;
-    const { leaseId } = answer;
-    const lease = { group: RELAY_GROUP, leaseId, call, leaseMs: LEASE_SECONDS * 1000 };
-    const times = { beganMs, endedMs: loop.nowMs };
-    const claimed = answer.claims.flatMap(({ partition, partitionNumber, batches }) =>
-      batches
-        .flatMap((batch) => messagesOf(batch, partitionNumber))
-        .map((message): Claimed => {
-          const place = { partition: `${queue}/${partition}` };
-          const delivery = { ...message, ...place, ...lease, ...times };
-          return { delivery, partitionId: `${partitionNumber}` };
-        }),
-    );
+    const lease = { group: RELAY_GROUP, call, leaseMs: LEASE_SECONDS * 1000 };
+    const claimed = claimedOf(answer, queue, { ...lease, beganMs, endedMs: loop.nowMs });
     this.deliveries.push(...claimed.map(({ delivery }) => delivery));
     return claimed;
   }
@@ -284,11 +264,6 @@ export class RelayClients {
       },
     );
   }
-}
-
-function ackOf({ delivery, partitionId }: Claimed, status: 'completed' | 'retry'): AckItem {
-  const { transactionId, leaseId } = delivery;
-  return { transactionId, partitionId, leaseId, status, error: null };
 }
 
 function commandOf({ claimed, retriesLast, fails }: Move): TransactionCommand {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { DeliveredOutcome, MessageBatch, Reply } from '../../ports/service.js';
+import type { DeliveredOutcome, Reply } from '../../ports/service.js';
 import { TestFront, until } from '../../testing/front.fake.js';
+import { batchOf } from '../../testing/message-batch.fake.js';
 import { requestBytes } from '../../testing/raw-client.fake.js';
 
 let front: TestFront;
@@ -9,22 +10,6 @@ beforeEach(async () => {
   front = await TestFront.start();
 });
 afterEach(() => front.stop());
-
-function batchOf(payload: string, count = 1): MessageBatch {
-  const indexes = Array.from({ length: count }, (_, i) => i);
-  return {
-    bytes: Buffer.from(payload.repeat(count)),
-    payloadStart: indexes.map((i) => i * payload.length),
-    payloadEnd: indexes.map((i) => (i + 1) * payload.length),
-    stampUs: 1_792_000_000_000_120,
-    baseOffset: 0,
-    first: 0,
-    last: count - 1,
-    transactionIds: indexes.map(() => null),
-    producerSubs: null,
-    traceIds: null,
-  };
-}
 
 function delivery(payload: string, count = 1): DeliveredOutcome {
   return {

@@ -208,7 +208,7 @@ function delivered(...batches: MessageBatch[]): DeliveredOutcome {
   return { kind: 'delivered', leaseId: LEASE, claims: [{ ...claim, batches }], terms };
 }
 
-/** What a client is shown of a delivery. */
+/** A delivery as its client is shown it. */
 function shown({ claims, ...rest }: DeliveredOutcome) {
   return {
     ...rest,
@@ -433,10 +433,10 @@ test('a short body that is passed on has memory of its own, and counts by its le
   const passed = (body: Buffer) => {
     const kept: number[] = [];
     const exchange = { owner: '', gone: false, keepOfBody: (bytes: number) => kept.push(bytes) };
-    const head = { method: 'POST', target: '/api/v1/pop/queue/q', headers: [] };
+    const head = { method: 'POST', target: '/api/v1/fetch', headers: [] };
     service.pass({ ...head, body }, exchange as unknown as Exchange);
     return [kept, Buffer.from(toCore.at(-1)?.[2] ?? []).includes(body)];
   };
-  expect(passed(Buffer.from('{"acks":[]}'))).toEqual([[11], true]);
+  expect(passed(Buffer.from('{"entries":[]}'))).toEqual([[14], true]);
   expect(passed(Buffer.alloc(4096, 1))).toEqual([[], true]);
 });

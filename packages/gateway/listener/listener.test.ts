@@ -4,6 +4,7 @@
 // listener whose pipeline answers as the test says, in front of a front with a fake service.
 import { ROUTES, Router, UNBOUNDED } from '@svc/http';
 import {
+  batchOf,
   PUSHED,
   RawClient,
   type RawRequest,
@@ -43,7 +44,7 @@ let port = 0;
 let admit: (incoming: IncomingRequest) => Admission;
 let logged: string[] = [];
 let ownAnswer: (request: OwnRequest) => Promise<OwnAnswer>;
-/** What the pipeline was told of each answer. */
+/** The answers that the pipeline was told of. */
 let finished: Parameters<Admitted['finish']>[0][] = [];
 
 function admitted(given: Partial<Admitted> = {}): Admitted {
@@ -258,18 +259,7 @@ describe('a client', () => {
   function answerLarge(): void {
     front.service.onFetch = (_, reply) => {
       expect(reply.room?.reserve(2 * LARGE_BYTES)).toBe(true);
-      const batch = {
-        bytes: Buffer.from(`"${'x'.repeat(LARGE_BYTES)}"`),
-        payloadStart: [0],
-        payloadEnd: [LARGE_BYTES + 2],
-        stampUs: 0,
-        baseOffset: 0,
-        first: 0,
-        last: 0,
-        transactionIds: [null],
-        producerSubs: null,
-        traceIds: null,
-      };
+      const batch = batchOf(`"${'x'.repeat(LARGE_BYTES)}"`);
       const about = { partitionNumber: 1, highWatermark: 1, logStartOffset: 0, error: null };
       reply.send({ kind: 'fetched', entries: [{ ...about, batches: [batch] }] });
     };
