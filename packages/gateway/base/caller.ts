@@ -1,5 +1,5 @@
 /** Whoever makes a request, once the credential is known to be good. */
-import type { Role, Scope } from './access.js';
+import type { Scope } from './access.js';
 
 export interface KeyCaller {
   readonly kind: 'key';
@@ -22,6 +22,3 @@ export interface SessionCaller {
 }
 
 export type Caller = KeyCaller | SessionCaller;
-
-/** A session's role where it acts; null: none. */
-export type ActingRole = Role | null;

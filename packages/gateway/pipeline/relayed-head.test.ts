@@ -1,7 +1,6 @@
 // Goal: nobody outside names a tenant, a node, a subject or a role. Method: heads.
 import { expect, test } from 'vitest';
-import { fakeCluster } from '../base/cluster-view.fake.js';
-import { injectedHeaders, isRelayed } from './relayed-head.js';
+import { isRelayed } from './relayed-head.js';
 
 test.each([
   'x-svc-tenant',
@@ -26,14 +25,4 @@ test('others are, unless they belong to the connection', () => {
   expect(isRelayed('content-type', undefined)).toBe(true);
   expect(isRelayed('content-type', 'close, X-Hop')).toBe(true);
   expect(isRelayed('x-hop', 'close, X-Hop')).toBe(false);
-});
-
-test('the tenant is that of the cluster, and of nothing else', () => {
-  const cluster = fakeCluster();
-  expect(injectedHeaders(cluster, 'r', true)).toEqual([
-    ['x-svc-tenant', cluster.brokerTenant],
-    ['x-svc-request-id', 'r'],
-  ]);
-  expect(injectedHeaders(cluster, 'r', false)).toEqual([['x-svc-request-id', 'r']]);
-  expect(injectedHeaders(null, 'r', true)).toEqual([['x-svc-request-id', 'r']]);
 });

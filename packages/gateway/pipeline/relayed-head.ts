@@ -1,10 +1,8 @@
 /**
- * What of a request's head the broker gets (gateway 4, step 8). Names of tenants, nodes, subjects
- * and roles come from the gateway alone: every header of this service's own is dropped, and so are
- * credentials and what belongs to one connection.
+ * The part of a request's head that the broker gets (gateway 4, step 8). Names of tenants, nodes,
+ * subjects and roles come from the gateway alone: every header of this service's own is dropped,
+ * and so are credentials and what belongs to one connection.
  */
-import type { ClusterView } from '../base/cluster-view.js';
-
 const OWN_PREFIX = 'x-svc-';
 
 const NOT_RELAYED: ReadonlySet<string> = new Set([
@@ -29,15 +27,4 @@ export function isRelayed(name: string, connection: string | undefined): boolean
     .toLowerCase()
     .split(',')
     .some((one) => one.trim() === name);
-}
-
-/** `tenantHeader`: clusters have tenants of their own; else all share the broker's default one. */
-export function injectedHeaders(
-  cluster: ClusterView | null,
-  requestId: string,
-  tenantHeader: boolean,
-): readonly (readonly [name: string, value: string])[] {
-  const id = ['x-svc-request-id', requestId] as const;
-  if (cluster === null || !tenantHeader) return [id];
-  return [['x-svc-tenant', cluster.brokerTenant], id];
 }
