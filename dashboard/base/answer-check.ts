@@ -8,7 +8,7 @@
  */
 import { RawJson } from './raw-json.js';
 
-/** What is used of a JSON schema. */
+/** The part of a JSON schema that is used. */
 export interface AnswerSchema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, AnswerSchema>>;
@@ -36,7 +36,7 @@ const WORDS: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** What is wrong first: "queues[3].name is missing"; null: nothing. */
+/** The first fault: "queues[3].name is missing"; null: nothing. */
 export function faultOfAnswer(
   value: unknown,
   schema: AnswerSchema,

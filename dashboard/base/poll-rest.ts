@@ -14,7 +14,7 @@ const SLOW_ANSWERS = 2;
 const WORK_FACTOR = 199;
 export const TIMES_KEPT = 5;
 
-/** What failed is asked for again sooner than its figures age, each time after twice as long. */
+/** A call that failed is repeated sooner than its figures age, each time after twice as long. */
 const RETRY_MS = 2_000;
 
 interface Pace {

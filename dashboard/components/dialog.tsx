@@ -13,7 +13,7 @@ interface DialogProps {
   readonly onClose: () => void;
   readonly children: ComponentChildren;
   readonly isWide?: boolean;
-  /** What is typed into it is work: it is not dropped by a single key. */
+  /** A person types into it: a single key does not drop that. */
   readonly isForm?: boolean;
 }
 
@@ -99,7 +99,7 @@ function open(dialog: HTMLDialogElement): void {
   dialog.showModal();
   const field = dialog.querySelector<HTMLElement>(FIELD);
   field?.focus();
-  // What is typed or pasted takes the place of what is there.
+  // The text is selected, so that typing or pasting replaces it.
   if (field instanceof HTMLInputElement) field.select();
 }
 

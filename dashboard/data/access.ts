@@ -23,7 +23,7 @@ export const access = new Store<Access>({
 
 /** A token is asked for. */
 export const isTokenWanted = new Store(false);
-/** What the node said of the token that it was given last; null: it was not refused. */
+/** The node's refusal of the token that it was given last; null: it did not refuse it. */
 export const tokenRefusal = new Store<string | null>(null);
 /** The reader closed the question: it comes again when he asks, or when the page is loaded. */
 let isDeclined = false;

@@ -30,7 +30,7 @@ export interface Cluster {
 const EVERY_MS = 3_000;
 /** A node that hangs is waited for by the one that asks it, which has nothing to do meanwhile. */
 const REST_MS_MAX = 6_000;
-/** What has no health to tell by then hangs, and another node may answer. */
+/** A node that has not told its health by then hangs, and another one may answer. */
 const HEALTH_MS_MAX = 5_000;
 
 const NO_POLL = { data: null, answeredAtMs: null, error: null, refresh: () => {} };

@@ -1,5 +1,5 @@
 /**
- * What a page asks for by itself never takes the last connection. A browser opens six to a node;
+ * Calls that a page makes by itself never take the last connection. A browser opens six to a node;
  * when a node stops answering, as many polls would hold them all, and what the reader presses would
  * wait behind them until it is given up without having been sent.
  */

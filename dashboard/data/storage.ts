@@ -1,5 +1,5 @@
 /**
- * What the browser keeps for the page: of a tab, or for ever. It may be set to keep nothing, or be
+ * The browser's storage for the page: of a tab, or for ever. It may be set to keep nothing, or be
  * full; then what is kept lasts as long as the page does.
  */
 type Area = 'sessionStorage' | 'localStorage';

@@ -30,7 +30,7 @@ type Asked = 'replay' | 'redrive' | 'purge';
 /** By id; those of other pages stay chosen. */
 type Chosen = ReadonlyMap<string, DeadLetter>;
 
-/** What is chosen is of the list that is shown: with another filter nothing of it is. */
+/** Chosen rows belong to the list that is shown: another filter chooses none. */
 function useChosen(filter: string): readonly [Chosen, (chosen: Chosen) => void] {
   const [kept, setKept] = useState<{ readonly filter: string; readonly chosen: Chosen }>({
     filter,

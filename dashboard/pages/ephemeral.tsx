@@ -82,7 +82,7 @@ export function EphemeralPage() {
   const chosen = query.get('queue');
   const heard = useRef(new Map<number, readonly EphemeralRow[]>());
   const { members } = useCluster();
-  // What a node held that is gone is gone with it.
+  // A node that is gone took its queues along.
   const there = members.data?.members.filter(isReachable).map(({ nodeId }) => nodeId);
   const { poll, more } = usePages('ephemeral', async (after, signal) => {
     const asked = { limit: PAGE_ROWS, after };

@@ -290,7 +290,7 @@ describe.each(TRANSPORTS)('over %s', (over) => {
       const answer = client.request('/api/v1/push', { method: 'POST', body, ...as('later admin') });
       await until(() => authenticator.waiting === 1);
       await new Promise((resolve) => setTimeout(resolve, 200));
-      // What left the client fills the buffers of two sockets.
+      // The bytes that left the client fill the buffers of two sockets.
       expect(client.unsent).toBeGreaterThan(16_000_000);
       authenticator.decide();
       expect((await answer).status).toBe(201);

@@ -46,7 +46,7 @@ export interface CallRequest {
    */
   readonly body: Uint8Array | 'chunks' | null;
   /**
-   * Whose part of the budgets of bodies and answers it takes: the address of its client, of 4 or 16
+   * The client whose part of the budgets of bodies and answers it takes: its address, of 4 or 16
    * bytes, or whatever else tells clients apart.
    */
   readonly peer: Uint8Array;
@@ -59,7 +59,7 @@ export interface CallRequest {
 }
 
 export interface Identity {
-  /** What its roles allow is asked of every route that has a level. */
+  /** Its roles are held against the level of every route that has one. */
   readonly caller: Caller;
   /** A UUID in canonical form; the one that clients cannot name is allowed here. */
   readonly tenant: string;

@@ -14,7 +14,7 @@ export class PassedAnswer {
   #sent = 0;
   /** The socket takes nothing until it says so. */
   #isBlocked = false;
-  /** What comes meanwhile is written by the loop that is under way. */
+  /** Bytes that come meanwhile are written by the loop that is under way. */
   #isWriting = false;
   /** Called when bytes have come that the socket might take. */
   #onMore: (() => void) | null = null;

@@ -1,5 +1,5 @@
 /**
- * What the exchanges of one listener share: budgets, turns, the sweep of those that are slow, and
+ * The exchanges of one listener share it: budgets, turns, the sweep of those that are slow, and
  * the count of requests that are open.
  */
 import {
@@ -139,7 +139,7 @@ export class ListenerRim implements Rim {
         });
       }
       this.#onIdle = null;
-      // What was answered last may still be in the native layer's hands, and a request may come on
+      // The last answer may still be in the native layer's hands, and a request may come on
       // a connection that was silent until now.
       await new Promise((resolve) => setTimeout(resolve, CLOSE_DELAY_MS));
     } while (this.#open > 0 && !this.#isDrained);

@@ -3,7 +3,7 @@
  * (gateway 5). Every record states its own, so that no route comes to be served to tenants by
  * accident. The broker itself does not look at it.
  *
- * What a class asks of keys, roles, plans and the state of a cluster is a table of the gateway's.
+ * The gateway has a table of what a class asks of keys, roles, plans and the state of a cluster.
  * Where the contract names no class for a route, it was decided so:
  *
  * | Route | Class, and why |

@@ -68,7 +68,7 @@ export interface Route {
   readonly path: string;
   /** The level that a caller needs when tokens are checked. Every route states its own. */
   readonly level: AccessLevel;
-  /** What a gateway in front of the API makes of it. Every route states its own. */
+  /** The class by which a gateway in front of the API treats it. Every route states its own. */
   readonly gateway: GatewayClass;
   /** null: the route reads no body. */
   readonly body: BodyShare | null;

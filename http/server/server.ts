@@ -162,7 +162,7 @@ export interface HttpServer {
   inFlight(): number;
   /** Connections of clients. */
   readonly connections: Connections;
-  /** What its exchanges share. */
+  /** Its exchanges share it. */
   readonly rim: ListenerRim;
   /**
    * A request that was parsed elsewhere; its answer goes to `client`. Of calls at once there may be

@@ -18,7 +18,7 @@
 const BUCKETS = 33;
 const VALUE_MAX = 2 ** (BUCKETS - 1);
 
-/** What a summary has recorded in a time, as numbers that another thread can be sent. */
+/** The records of a summary in a time, as numbers that another thread can be sent. */
 export interface SummaryPart {
   readonly count: number;
   readonly sum: number;

@@ -25,7 +25,7 @@ const inPage = JSON.stringify;
 /** Nothing is an answer too, where a list or a map is asked for. */
 const SAID = /Not shown: |reads no queue|No (group|stream) /;
 
-/** What a proxy, another program or a broken node says with status 200. */
+/** Answers of a proxy, another program or a broken node with status 200. */
 const NO_ANSWERS = ['{}', 'null', '[]', '"text"', '{"queues":[{"name":'];
 
 /** Calls that `isAnswered` chooses are answered with this text. */

@@ -200,7 +200,7 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
       transactionId.endsWith('2'),
     );
     await client.post(`/api/v1/dlq/${gone.id}/replay`, {});
-    // What is chosen is of the list that is shown.
+    // Chosen rows belong to the list that is shown.
     await tab.run(typeInto('Group', 'mail'));
     await says(tab).toContain('Replay 0 chosen…');
     await tab.run(typeInto('Group', ''));

@@ -1,4 +1,4 @@
-/** What the HTTP front of a node, and each of its threads, is made with. */
+/** The options of a node's HTTP front, and of each of its threads. */
 import { hostname } from 'node:os';
 import {
   ANSWER_BYTES_IN_FLIGHT_DEFAULT,

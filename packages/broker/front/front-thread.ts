@@ -53,7 +53,7 @@ function report(one: ThreadReport): void {
 class FrontThreadProgram {
   readonly #data: ThreadData;
   readonly #meters: Meters = newMeters();
-  /** What the core has been told of them. */
+  /** The counts that the core has been told. */
   readonly #told = { ...this.#meters.calls };
   readonly #channel: Channel;
   readonly #authenticator: TokenAuthenticator | null;

@@ -50,7 +50,7 @@ export interface NodeFrontOptions {
   readonly onFatal: (error: Error) => void;
 }
 
-/** What the front asks of the broker. */
+/** The broker, as far as the front asks it. */
 export type FrontService = Service & CoreService;
 
 export class NodeFront {

@@ -12,8 +12,8 @@ import { headAndBytes, splitCall, TO_THREAD } from './thread-frames.js';
 export type SendFrame = (kind: number, id: number, parts: readonly Uint8Array[]) => void;
 
 /**
- * What the thread holds of an answer nobody counts and nobody sweeps, so it is as much as a socket
- * of the core's own front would buffer: answers of less are handed over in one piece there.
+ * The part of an answer that the thread holds is neither counted nor swept, so it is as much as a
+ * socket of the core's own front would buffer: answers of less are handed over in one piece there.
  */
 const WINDOW_BYTES = 32_768;
 const NO_BYTES = new Uint8Array(0);

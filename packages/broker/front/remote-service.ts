@@ -69,7 +69,7 @@ const ID_MAX = 0xffff_ffff;
  */
 const SHORT_BODY_BYTES = 4096;
 
-/** What a thread serves; all other routes are passed on to the core's own front. */
+/** The routes that a thread serves; all others are passed on to the core's own front. */
 const SERVED = [
   'POST /api/v1/push',
   'GET /api/v1/pop',

@@ -1,4 +1,4 @@
-/** What a front thread is started with, and what goes by its port beside the frames. */
+/** The data that a front thread is started with, and the messages of its port beside the frames. */
 import type { ConnectionBounds } from '@svc/http';
 import type { SummaryPart } from '@svc/wire';
 import type { Config } from '../config/config.js';

@@ -275,7 +275,7 @@ function readColumn(r: GuardedReader, count: number): (string | null)[] | null {
 
 // --- counters ------------------------------------------------------------------------------------
 
-/** What has been counted since `told`, which is brought up to date; null: nothing. */
+/** The counts since `told`, which is brought up to date; null: none has risen. */
 export function callsParts(calls: CallMeters, told: CallMeters): Uint8Array[] | null {
   const hasRisen = CALL_COUNTERS.some((name) => calls[name] !== told[name]);
   if (!hasRisen) return null;

@@ -41,7 +41,7 @@ import {
   TO_THREAD,
 } from './thread-frames.js';
 
-/** What the threads are served by. */
+/** The broker, as it serves the threads. */
 export interface CoreService extends Pick<Service, 'submit' | 'pop' | 'ackAndPop'> {
   /** Undoes the claims of a pop that reached nobody. */
   giveBack(command: GiveBackCommand): void;

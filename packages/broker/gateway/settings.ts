@@ -1,4 +1,4 @@
-/** What the environment says, as the gateway is told it. */
+/** The gateway's settings, from the environment. */
 import type { GatewaySettings } from '@svc/gateway';
 import type { Config } from '../config/config.js';
 

@@ -37,7 +37,7 @@ describe('the pair', () => {
   let request: ClientRequest | null;
   let client: Answers<AckedPop | RefusedOutcome>;
   let calls: string[];
-  /** What the acknowledgements are answered in the call that submits them. */
+  /** The outcome of the acknowledgements, in the call that submits them. */
   let atOnce: SubmittedOutcome | null;
 
   beforeEach(() => {
@@ -234,7 +234,7 @@ describe('over whole nodes', () => {
       // Repeated they do nothing: another lease is on the partition by now.
       const repeated = wait(group, rig.follower.submit(acks));
       expect(repeated).toMatchObject({ items: [{ error: 'invalid or expired lease' }] });
-      // What comes for the one that has gone goes to another, as if it had never been claimed.
+      // A message for the one that has gone goes to another, as if it had never been claimed.
       const parked = rig.follower.ackAndPop({ ...acks, items: [] }, 'empty', 5000);
       wait(group, rig.leader.send('empty', 'x'));
       expect(told(wait(group, parked))).toEqual({ verdicts: [], texts: ['x'], attempt: 1 });

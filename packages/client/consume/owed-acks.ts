@@ -33,7 +33,7 @@ export interface Settled {
 
 /** In the broker's answer for a message. */
 const LEASE_OVER = 'expired lease';
-/** What the broker takes with a pop. */
+/** Bounds of the broker for acks with a pop. */
 const CARRIED_MAX = 256;
 const CARRIED_BYTES_MAX = 65_536;
 const CARRYING_WAIT_MS_MAX = 1000;

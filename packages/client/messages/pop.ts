@@ -52,7 +52,7 @@ export function affinityOf({ queue, partition, group }: PopTerms): string {
   return [queue ?? '', partition ?? '', group ?? ''].join('\0');
 }
 
-/** What a pop is as a call, with acks and without. */
+/** The call of a pop, with acks and without. */
 function popCall(terms: PopTerms, signal: AbortSignal | undefined) {
   return {
     path: popPath(terms),

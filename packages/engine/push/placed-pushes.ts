@@ -1,5 +1,5 @@
 /**
- * What a turn knows of its pushes until they are written: by partition, and by command. The columns
+ * The pushes of a turn until they are written: by partition, and by command. The columns
  * of both grow as items are placed (`push.ts`).
  */
 import { ZERO_UUID } from '@svc/wire';

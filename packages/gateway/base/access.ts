@@ -7,7 +7,7 @@ export type Scope = (typeof SCOPES)[number];
 export const ROLES = ['admin', 'producer', 'consumer', 'viewer'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What a plan switches on. A feature that a plan does not name is off. */
+/** Features that a plan switches on. A feature that a plan does not name is off. */
 export const FEATURES = ['streams', 'traces', 'kv', 'timers', 'ephemeral'] as const;
 export type Feature = (typeof FEATURES)[number];
 
@@ -33,7 +33,7 @@ export type PlanLimits = { readonly [Name in LimitName]: number | null };
 /** A limit that is not named is that of the plan. */
 export type LimitOverrides = { readonly [Name in LimitName]?: number | null };
 
-/** What is in force for a cluster. */
+/** The limits in force for a cluster. */
 export function limitsInForce(plan: PlanLimits, overrides: LimitOverrides): PlanLimits {
   const limits: { -readonly [Name in LimitName]: number | null } = { ...plan };
   for (const name of LIMITS) {

@@ -10,7 +10,7 @@
 export interface Rate {
   /** From 0 on. With 0 nothing comes back. */
   readonly perSecond: number;
-  /** What a full bucket holds; from 0 on. */
+  /** Tokens of a full bucket; from 0 on. */
   readonly burst: number;
 }
 

@@ -1,4 +1,4 @@
-/** What the path of a request knows of a cluster: its rows joined and its limits resolved. */
+/** A cluster as the path of a request knows it: its rows joined and its limits resolved. */
 import type { ClusterStatus, Feature, PlanLimits } from './access.js';
 
 export interface ClusterView {
@@ -6,7 +6,7 @@ export interface ClusterView {
   readonly slug: string;
   readonly tenantId: string;
   readonly tenantSlug: string;
-  /** Whom the broker takes the requests for; never seen by a client. */
+  /** The broker's tenant of these requests; never seen by a client. */
   readonly brokerTenant: string;
   readonly cellId: string;
   /** The worse of the cluster's and its tenant's. */

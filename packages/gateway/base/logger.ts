@@ -1,4 +1,4 @@
-/** What the gateway tells an operator; the broker's own log has this shape. */
+/** The gateway's log for an operator; the broker's own has this shape. */
 export interface Logger {
   error(target: string, text: string, fields?: LogFields): void;
   warn(target: string, text: string, fields?: LogFields): void;

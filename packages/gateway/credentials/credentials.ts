@@ -1,7 +1,7 @@
 /**
- * Who a caller is and what they may do here, as the pipeline asks: from what is known where that is
- * fresh, else from the store. Everything here answers the same for a credential that never was, one
- * that ended and one that was revoked.
+ * The pipeline asks here who a caller is and what they may do: the answer comes from what is known
+ * where that is fresh, else from the store. A credential that never was, one that ended and one
+ * that was revoked get the same answer.
  */
 import type { Role } from '../base/access.js';
 import type { Caller, KeyCaller, SessionCaller } from '../base/caller.js';

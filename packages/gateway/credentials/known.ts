@@ -1,5 +1,5 @@
 /**
- * What the store said of keys, clusters, roles and sessions, remembered for a while.
+ * The store's answers about keys, clusters, roles and sessions, remembered for a while.
  *
  * The job: each request needs three or four rows, and may cost little more than without them. What
  * must hold:

@@ -5,7 +5,7 @@ export type Presented =
   | { readonly kind: 'key'; readonly text: string }
   | { readonly kind: 'session'; readonly token: string; readonly isCookie: boolean };
 
-/** What of a request's head a credential can be in. */
+/** The parts of a request's head that a credential can be in. */
 export interface CredentialHead {
   readonly authorization: string | undefined;
   readonly cookie: string | undefined;

@@ -28,7 +28,7 @@ test('no visitor gets more than with a table without bound', () => {
         const free = model.get(key) ?? new Bucket(RATE, nowMs);
         model.set(key, free);
         const isTaken = table.at(`key ${key}`, nowMs).take(1, RATE, nowMs) === 0;
-        // What the table refused, the model takes back, so that both have let in the same.
+        // The model takes back a key that the table refused, so that both have let in the same.
         const mayPass = free.take(1, RATE, nowMs) === 0;
         if (isTaken) expect(mayPass).toBe(true);
         else if (mayPass) free.debit(-1, RATE, nowMs);

@@ -1,5 +1,5 @@
 /**
- * What is remembered of each of many strangers: addresses that are counted, accounts at which
+ * A memory of many strangers: addresses that are counted, accounts at which
  * passwords were tried. They choose their keys, so the table is bounded.
  *
  * The difficulty: a table that makes room by forgetting gives whoever fills it a fresh entry, a

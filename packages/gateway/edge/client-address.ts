@@ -19,9 +19,9 @@ import { type Address, addressOf, type Networks } from './networks.js';
 export interface Client {
   /** For the log. */
   readonly text: string;
-  /** What is counted: an IPv4 address or a network of IPv6. */
+  /** The unit that is counted: an IPv4 address or a network of IPv6. */
   readonly key: string;
-  /** What the peer says of the connection before it, such as `X-Forwarded-Proto`, is believed. */
+  /** The peer's word on the connection before it, such as `X-Forwarded-Proto`, is believed. */
   readonly isPeerTrusted: boolean;
 }
 
@@ -67,8 +67,8 @@ export class ClientAddresses {
     for (let hop = 0; hop < HOPS_MAX && end >= 0; hop++) {
       const comma = end === 0 ? -1 : forwarded.lastIndexOf(',', end - 1);
       const address = addressOf(withoutPort(forwarded.slice(comma + 1, end).trim()));
-      // What is no address was not written by a proxy that knows what it does: the nearest one that
-      // did answers for the request.
+      // A text that is no address was not written by a proxy that knows what it does: the nearest
+      // one that did answers for the request.
       if (address === null) return client;
       const isTrusted = this.#trusted.has(address);
       client = this.#clientAt(address, true);

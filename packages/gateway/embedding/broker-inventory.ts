@@ -1,5 +1,5 @@
 /**
- * What of a tenant the broker has (`upkeep/inventory.ts`), page by page (`front-broker.ts`).
+ * The broker's word on a tenant (`upkeep/inventory.ts`), page by page (`front-broker.ts`).
  */
 import {
   type BrokerInventory,

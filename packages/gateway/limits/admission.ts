@@ -167,7 +167,7 @@ export class Admission {
     }
   }
 
-  /** What was let through since the last call. */
+  /** The names that were let through since the last call. */
   takeChanged(): CountedQueues[] {
     const changed: CountedQueues[] = [];
     for (const [clusterId, inventory] of this.#clusters) {
@@ -290,7 +290,7 @@ function partitionsOf({ stored, young }: KnownQueue): number {
   return stored + young.size;
 }
 
-/** What was let through long ago is in the broker's word, or never came to be. */
+/** A name that was let through so long ago is in the broker's word, or never came to be. */
 function settle({ young }: KnownQueue, nowMs: number): void {
   for (const [name, letMs] of young) if (nowMs - letMs >= SETTLE_MS) young.delete(name);
 }

@@ -1,5 +1,5 @@
 /**
- * What the pipeline asks of the limits of a cluster (gateway 6). Counters are this node's own and
+ * The limits of a cluster, as the pipeline asks them (gateway 6). Counters are this node's own and
  * lost at a restart. Nothing here does I/O: what came from the store was put in before.
  *
  * A denial says whether shadow mode lets it pass (`shadowable`): the caller logs it then and goes

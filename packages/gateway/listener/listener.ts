@@ -10,7 +10,7 @@
  * read when the pipeline asks for it, and not before the caller is known; one that nobody here has
  * to look at goes by in chunks.
  *
- * Who calls the broker is known here: the caller that the front sees is the gateway itself, which
+ * The broker's caller is known here: the caller that the front sees is the gateway itself, which
  * may do everything, for the tenant of the cluster. What the caller may do was decided by the class
  * of the route.
  */
@@ -103,7 +103,7 @@ interface Arrival {
   readonly atMs: number;
   /** TLS protects the client's connection. */
   readonly isSecure: boolean;
-  /** Of every answer. */
+  /** Stand in every answer. */
   readonly answerHeaders: HeaderList;
 }
 

@@ -34,7 +34,7 @@ export interface Upstream {
   call(request: CallRequest, client: CallClient): MemoryCall;
 }
 
-/** What a relay has to know of a request that was admitted. */
+/** A request that was admitted, as a relay has to know it. */
 export type RelayedRequest = Pick<
   Admitted,
   'countsAnswer' | 'timeoutMs' | 'finish' | 'whenCounted' | 'body'
@@ -53,7 +53,7 @@ export interface RelayOptions {
   readonly admitted: RelayedRequest;
   /** What ends first: the time of the broker, or what the edge gives the whole request. */
   readonly limit: TimeLimit;
-  /** What the exchange has for every answer; one that goes by and has one of them keeps its own. */
+  /** The exchange's headers for every answer; an answer that goes by keeps its own of a name. */
   readonly headers: HeaderList;
 }
 

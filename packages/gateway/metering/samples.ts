@@ -1,4 +1,4 @@
-/** What is counted of a request that was relayed (gateway 10). */
+/** The counts of a request that was relayed (gateway 10). */
 
 export const OP_CLASSES = ['push', 'txn', 'delivery', 'configure', 'read'] as const;
 export type OpClass = (typeof OP_CLASSES)[number];

@@ -14,7 +14,7 @@ import { OP_CLASSES, type OpClass } from './samples.js';
 export const MINUTES = 'px.usage.min';
 export const DAYS = 'px.usage.day';
 
-/** What is counted, with the names that rows and answers have. */
+/** The counts, with the names that rows and answers have. */
 export interface Usage {
   readonly msgs: number;
   readonly reqs: number;

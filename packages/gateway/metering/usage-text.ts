@@ -25,7 +25,7 @@ export function headText({ node, boot, writer }: FileHead): string {
   return `${JSON.stringify({ usage: FORM, node, boot, writer })}\n`;
 }
 
-/** What comes before the counts in a row's lines, which never changes. */
+/** The part of a row's lines before the counts, which never changes. */
 export function lineStart(clusterId: string, minuteUs: number, op: string): string {
   return `[${JSON.stringify(clusterId)},${minuteUs},"${op}",`;
 }

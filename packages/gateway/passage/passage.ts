@@ -94,7 +94,7 @@ export interface Admitted {
   readonly whenCounted: (send: () => void) => void;
 }
 
-/** What was found out of one request. */
+/** One request, and what was found out of it. */
 interface Finding {
   readonly request: DecidedRequest;
   readonly incoming: IncomingRequest;

@@ -1,5 +1,5 @@
 /**
- * What is counted of an answer (gateway 10). An answer that cannot be read counts its request and
+ * The counts of an answer (gateway 10). An answer that cannot be read counts its request and
  * no messages.
  */
 import { JsonError, JsonReader, KEYS_END, keySet } from '@svc/http';

@@ -1,5 +1,5 @@
 /**
- * What of a body the gateway has to know: how many messages it brings, where they go, how large
+ * A body as the gateway has to know it: how many messages it brings, where they go, how large
  * the largest is, whether it makes what is stored grow (gateway 4 and 5; specification, Gateway
  * limits).
  *

@@ -11,7 +11,7 @@ export interface ClassRule {
   readonly scopes: readonly Scope[];
   /** One of these lets a user in. */
   readonly roles: readonly Role[];
-  /** What the plan must have. */
+  /** The feature that the plan must have. */
   readonly feature: Feature | null;
   /** Whether it is refused while the cluster may not grow; by its body: `BodySummary.growing`. */
   readonly grows: 'never' | 'always' | 'by-body';
@@ -66,7 +66,7 @@ export const CLASSES: { readonly [Name in GatewayClass]: ClassRule } = {
   blocked: closed('nobody'),
 };
 
-/** What is done with the body before a request goes on, and how its answer is counted. */
+/** The use of a body before its request goes on, and the way its answer is counted. */
 export type BodyRule =
   | 'push'
   | 'transaction'

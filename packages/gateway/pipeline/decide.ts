@@ -35,7 +35,7 @@ export interface PipelineConfig {
   readonly devInsecure: boolean;
 }
 
-/** What of a request's head decides. */
+/** The parts of a request's head that decide. */
 export interface DecidedRequest {
   readonly target: RouteTarget;
   /** Lower case, without a port; "" without one. */
@@ -306,7 +306,7 @@ class Deciding {
     return role === null ? this.#forbidden() : null;
   }
 
-  /** What a session is on the cluster; a key is "key" there. */
+  /** A session's role on the cluster; a key is "key" there. */
   #role(caller: Caller, cluster: ClusterView): Role | 'key' | null | undefined {
     if (caller.kind === 'key') return 'key';
     return this.#isLiveOperator(caller) ? 'admin' : this.#facts.roles.get(cluster.id);

@@ -107,7 +107,7 @@ const MAKES_QUEUES: ReadonlySet<RouteTarget['body']> = new Set([
 ]);
 
 /**
- * What the broker has to be asked about before `limitBody`, or null. A body that is too large
+ * The question that the broker has to answer before `limitBody`, or null. A body that is too large
  * anyhow costs no question.
  */
 export function unknownOf(

@@ -1,5 +1,5 @@
 /**
- * What a request is for, by its method and path (gateway 5). The routes are matched by the router
+ * The target of a request, by its method and path (gateway 5). The routes are matched by the router
  * of the front itself, on the path as it came: what is classified here is what is served there.
  */
 import type { GatewayClass, Route, Router } from '@svc/http';

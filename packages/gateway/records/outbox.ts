@@ -64,7 +64,7 @@ export function writeEventOnce(
 }
 
 export interface Event {
-  /** What a reader acknowledges, and goes on behind. */
+  /** The place that a reader acknowledges, and goes on behind. */
   readonly place: string;
   readonly event: OutboxRow;
 }

@@ -1,5 +1,5 @@
 /**
- * What a row holds, as a list of its members: the type of the row and the check of what the store
+ * The members of a row, as a list: the type of the row and the check of what the store
  * gives back both follow from it.
  *
  * A member that is not in the list is kept as it is, and written back by whoever changes the row:

@@ -1,7 +1,8 @@
 /**
- * Who calls a route of people, and on which cluster they act (gateway 8; specification, Gateway
- * credentials 10): the cluster that `x-svc-act-cluster` names, else that of the host, else the
- * default one. On a shared host the header has to name it. Sessions alone: a key is for programs.
+ * The caller of a route of people, and the cluster on which they act (gateway 8; specification,
+ * Gateway credentials 10): the cluster that `x-svc-act-cluster` names, else that of the host, else
+ * the default one. On a shared host the header has to name it. Sessions alone: a key is for
+ * programs.
  *
  * The credential is looked at first, so nobody learns here which clusters there are.
  */

@@ -1,5 +1,5 @@
 /**
- * What a route's body has to be. JSON is read by the reader of the front, which refuses what is no
+ * The form of a route's body. JSON is read by the reader of the front, which refuses what is no
  * JSON at the byte where it goes wrong; in addition no object may have a name twice, for readers do
  * not agree which one counts. Members that a route does not know are passed over.
  */
@@ -8,7 +8,7 @@ import { isWellFormed } from '@svc/wire';
 import type { Json } from '../store/kv.js';
 
 export interface BodyFault {
-  /** What is wrong, for whoever sent it. */
+  /** The fault, for whoever sent it. */
   readonly fault: string;
 }
 

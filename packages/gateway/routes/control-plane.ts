@@ -1,5 +1,5 @@
 /**
- * What the control plane does with tenants, clusters, keys and events (gateway 9). Its calls come
+ * Routes of the control plane for tenants, clusters, keys and events (gateway 9). Its calls come
  * at least once, so each is repeatable: the same body again answers what is there, another one for
  * the same name is a conflict.
  */

@@ -1,5 +1,5 @@
 /**
- * What the control plane does with whole tenants, and what it asks the broker as one of them
+ * Routes of the control plane for whole tenants, and for what it asks the broker as one of them
  * (gateway, "Beyond"). A tenant ends in three steps, each of which may be repeated:
  *
  *     status `deleting` -> purge, until `done` -> delete

@@ -32,7 +32,7 @@ export interface LoginProvider {
   readonly domains: readonly string[];
   /** Where the user is sent. Rejects where the provider does not answer. */
   authorizationUrl(flow: Flow): Promise<string>;
-  /** What a callback proves. Rejects where the provider does not answer. */
+  /** The identity that a callback proves. Rejects where the provider does not answer. */
   prove(callback: URLSearchParams, flow: Flow): Promise<Proof | Refusal>;
 }
 

@@ -66,7 +66,7 @@ export interface BrokerPort {
   retainedBytes(brokerTenant: string): Promise<number>;
 }
 
-/** What the broker grants tenants (`upkeep/`). Rejects where it does not answer. */
+/** The broker's grants of tenants (`upkeep/`). Rejects where it does not answer. */
 export interface GrantsPort {
   ensure(brokerTenant: string, features: ClusterView['features']): Promise<void>;
 }

@@ -23,7 +23,7 @@ export const CONTROL_TOKEN = 'control-plane-token';
 export const ROLE_NAMES = ['admin', 'viewer', 'operator'] as const;
 export type UserName = (typeof ROLE_NAMES)[number];
 
-/** What a request brings besides its path and body. */
+/** The parts of a request besides its path and body. */
 export interface Brings {
   readonly [header: string]: string;
 }

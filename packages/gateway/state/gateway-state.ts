@@ -1,6 +1,6 @@
 /**
- * What a gateway knows, and how it stays true: the records, what is cached of them, the watch on
- * invalidations of other nodes, and the uses of keys on their way to the store.
+ * The knowledge of a gateway, and how it stays true: the records, what is cached of them, the
+ * watch on invalidations of other nodes, and the uses of keys on their way to the store.
  *
  * `boot` writes what has to be there first. It goes on until the store answers, which may be long
  * after the node has begun to serve: a cluster that restarts has no leader for a while, and until

@@ -9,8 +9,8 @@
  *   key rise, also over a deletion.
  * - A row with a lifetime is gone when it ends, for every reader at once.
  *
- * What is not an answer is `StoreUnavailableError`: no leader, no majority, no answer in time. A
- * batch that ends with it may have been applied, so whoever repeats one reads first.
+ * A call without an answer ends with `StoreUnavailableError`: no leader, no majority, no answer
+ * in time. A batch that ends with it may have been applied, so whoever repeats one reads first.
  */
 
 export type Json =

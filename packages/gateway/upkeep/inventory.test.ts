@@ -170,7 +170,7 @@ async function perform(node: Node, step: Step, isAlone: boolean): Promise<void> 
       return push(node, step.destinations, isAlone);
     case 'elsewhere':
       node.broker.push(step.destination);
-      // What a list said within a second may be refused by.
+      // A list of the last second may still refuse.
       node.clock.advance(1_000);
       return;
     case 'delete':
@@ -195,7 +195,7 @@ async function perform(node: Node, step: Step, isAlone: boolean): Promise<void> 
 
 type Names = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** What the broker has when all that was let through is applied. */
+/** The broker's partitions when all that was let through is applied. */
 function whole(has: Names, flying: readonly Destination[]): Names {
   const all = new Map([...has].map(([queue, names]) => [queue, new Set(names)]));
   for (const { queue, partition } of flying) {

@@ -1,7 +1,7 @@
 /**
- * What the broker has, brought to those who limit it (gateway 6): queues and partitions for
- * admission, retained bytes for the block of storage. Only clusters that are in use are looked at,
- * one after the other: ten thousand that are not cost nothing.
+ * The broker's queues and bytes, brought to those who limit them (gateway 6): queues and partitions
+ * for admission, retained bytes for the block of storage. Only clusters that are in use are looked
+ * at, one after the other: ten thousand that are not cost nothing.
  *
  *     before a request       `learn`: what admission is unsure of
  *     STORAGE_REFRESH_MS     new queues to `px.queues`; retained bytes, blocks set and released
@@ -33,7 +33,7 @@ export interface FoundPartitions {
   readonly names: ReadonlySet<string>;
 }
 
-/** What of a tenant the broker answers. Each throws `BrokerUnavailableError`. */
+/** The broker's answers about a tenant. Each throws `BrokerUnavailableError`. */
 export interface BrokerInventory {
   /** All queues of a tenant, page by page. */
   queues(brokerTenant: string): AsyncIterable<readonly ListedQueue[]>;

@@ -1,5 +1,5 @@
 /**
- * What the broker grants the tenants of clusters (state-surfaces 5.2), as their plans have it: a
+ * The broker's grants to the tenants of clusters (state-surfaces 5.2), as their plans have it: a
  * surface that the plan does not have is closed in the broker too, also where a transaction or a
  * cycle would come by it without a route of its own.
  *
@@ -39,7 +39,7 @@ type Features = ClusterView['features'];
 
 const KINDS: readonly GrantKind[] = ['kv', 'ephemeral', 'streams'];
 
-/** What the grant has to become; null: it is as the plan has it. */
+/** The grant as it has to become; null: it is as the plan has it. */
 export function grantFor(features: Features, kind: GrantKind, held: Grant | null): Grant | null {
   const { kv, timers } = features;
   const isOpen = kind === 'kv' ? kv || timers : features[kind];

@@ -151,7 +151,7 @@ export class UsageJournal implements Meter {
     for (const send of waiting) send();
   }
 
-  /** What was added in the minute before belongs into its file. */
+  /** Counts of the minute before belong into its file. */
   #turn(wallUs: number): void {
     const { writer, minuteUs } = this.#meter;
     if (this.#meter.isOver(wallUs)) this.#write();

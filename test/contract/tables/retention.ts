@@ -16,7 +16,7 @@ const WAITED: Parameters = { maxWaitTimeSeconds: 1 };
 /** A window, a look at the queue and a moment for all nodes. */
 const SURELY_MS = 2500;
 const GONE_MS_MAX = 15_000;
-/** What is younger stays: for so long a busy machine may take to show what is gone. */
+/** Younger messages stay: for so long a busy machine may take to show that the others are gone. */
 const OLD_S = 6;
 const NODES = 3;
 
