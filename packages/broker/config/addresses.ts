@@ -55,8 +55,20 @@ export function port(standard: number): Kind<number> {
   };
 }
 
+/** Null when unset or blank. */
+export function optionalPort(meaningOfUnset: string): Kind<number | null> {
+  const kind = port(0);
+  return {
+    ...kind,
+    defaultText: meaningOfUnset,
+    parse: (given, name, environment) =>
+      (given ?? '').trim() === '' ? accepted(null) : kind.parse(given, name, environment),
+    show: (value) => (value === null ? '<unset>' : String(value)),
+  };
+}
+
 /** A host or an IP; the value is without the brackets that an IPv6 literal may come in. */
-export function host(standard: string): Kind<string> {
+export function host(standard: string, portName = 'PORT'): Kind<string> {
   return {
     label: 'host',
     defaultText: standard,
@@ -72,7 +84,7 @@ export function host(standard: string): Kind<string> {
       if (isIPv6(bare)) return accepted(bare);
       return value.includes(':')
         ? refused(
-            `${name}=${value} carries a port — set the host or IP only, the port comes from PORT`,
+            `${name}=${value} carries a port — set the host or IP only, the port comes from ${portName}`,
           )
         : accepted(value);
     },

@@ -1,15 +1,15 @@
 /**
  * The variables of the gateway's edge (gateway 3): what is asked of a request before anybody knows
- * whose it is. A number that cannot be read is the default; anything else is refused.
+ * whose it is. What cannot be is refused, numbers too: a bound that is not the one that was meant
+ * is no bound.
  */
 import type { HstsMode } from '@svc/gateway';
 import { list, origins } from './door.js';
 import {
   accepted,
-  integer,
+  exactInteger,
   type Kind,
   MEGABYTE,
-  optionalInteger,
   quoted,
   refused,
   TIMER_MS_MAX,
@@ -59,6 +59,18 @@ const headerNames: Kind<string> = {
   show: quoted,
 };
 
+/** Null when unset or blank. */
+const burst: Kind<number | null> = {
+  label: 'integer',
+  defaultText: 'twice the rate',
+  minimum: 1,
+  parse: (given, name, environment) =>
+    (given ?? '').trim() === ''
+      ? accepted(null)
+      : exactInteger(1, { min: 1 }).parse(given, name, environment),
+  show: (value) => (value === null ? '<unset>' : String(value)),
+};
+
 const hsts: Kind<HstsMode> = {
   label: '`auto`, `on` or `off`',
   defaultText: 'auto',
@@ -77,37 +89,37 @@ const LOGIN_VARIABLES = {
   loginAddressFailures: variable(
     'gateway',
     'SVC_LOGIN_FREE_FAILURES_IP',
-    integer(10, { min: 0 }),
+    exactInteger(10, { min: 0 }),
     'failed logins of an address before it has to wait',
   ),
   loginAccountFailures: variable(
     'gateway',
     'SVC_LOGIN_FREE_FAILURES_ACCOUNT',
-    integer(5, { min: 0 }),
+    exactInteger(5, { min: 0 }),
     'failed logins at an account before everybody has to wait there',
   ),
   loginBackoffMs: variable(
     'gateway',
     'SVC_LOGIN_BACKOFF_BASE_MS',
-    integer(1_000, MS),
+    exactInteger(1_000, MS),
     'milliseconds of the first wait; each one more failure doubles it',
   ),
   loginLockoutS: variable(
     'gateway',
     'SVC_LOGIN_LOCKOUT_S',
-    integer(900, { min: 0 }),
+    exactInteger(900, { min: 0 }),
     'seconds of the longest wait',
   ),
   loginWindowS: variable(
     'gateway',
     'SVC_LOGIN_WINDOW_S',
-    integer(900, { min: 0 }),
+    exactInteger(900, { min: 0 }),
     'seconds after which failures are forgotten',
   ),
   loginTrackedMax: variable(
     'gateway',
     'SVC_LOGIN_MAX_TRACKED',
-    integer(100_000, { min: 1, max: TRACKED_LIMIT }),
+    exactInteger(100_000, { min: 1, max: TRACKED_LIMIT }),
     'addresses, and accounts, whose failures are remembered; others share places',
   ),
 };
@@ -122,79 +134,79 @@ export const EDGE_VARIABLES = {
   edgeRate: variable(
     'gateway',
     'SVC_EDGE_RPS_PER_IP',
-    integer(0, { min: 0 }),
+    exactInteger(0, { min: 0 }),
     'requests a second of an address to the data plane; 0: no bound',
   ),
   edgeBurst: variable(
     'gateway',
     'SVC_EDGE_BURST_PER_IP',
-    optionalInteger('twice the rate', { min: 1 }),
+    burst,
     'such requests that may come at once',
   ),
   edgeWebRate: variable(
     'gateway',
     'SVC_EDGE_WEB_RPS_PER_IP',
-    integer(20, { min: 0 }),
+    exactInteger(20, { min: 0 }),
     'requests a second of an address to pages, logins and the console; 0: no bound',
   ),
   edgeWebBurst: variable(
     'gateway',
     'SVC_EDGE_WEB_BURST_PER_IP',
-    integer(60, { min: 1 }),
+    exactInteger(60, { min: 1 }),
     'such requests that may come at once',
   ),
   edgeTrackedMax: variable(
     'gateway',
     'SVC_EDGE_MAX_TRACKED_IPS',
-    integer(100_000, { min: 1, max: TRACKED_LIMIT }),
+    exactInteger(100_000, { min: 1, max: TRACKED_LIMIT }),
     'addresses that are counted each by itself; others share places',
   ),
   edgeIpv6Prefix: variable(
     'gateway',
     'SVC_EDGE_IPV6_PREFIX',
-    integer(64, { min: 1, max: 128 }),
+    exactInteger(64, { min: 1, max: 128 }),
     'bits of an IPv6 address that are counted as one client',
   ),
   edgeHeadersMax: variable(
     'gateway',
     'SVC_EDGE_MAX_HEADERS',
-    integer(100, { min: 1 }),
+    exactInteger(100, { min: 1 }),
     'headers of a request; more are answered 431',
   ),
   edgeHeaderBytesMax: variable(
     'gateway',
     'SVC_EDGE_MAX_HEADER_BYTES',
-    integer(65_536, { min: 1 }),
+    exactInteger(65_536, { min: 1 }),
     'bytes of all of them',
   ),
   edgeHeaderValueBytesMax: variable(
     'gateway',
     'SVC_EDGE_MAX_HEADER_VALUE_BYTES',
-    integer(16_384, { min: 1 }),
+    exactInteger(16_384, { min: 1 }),
     'bytes of the value of one',
   ),
   edgeUriBytesMax: variable(
     'gateway',
     'SVC_EDGE_MAX_URI_BYTES',
-    integer(8_192, { min: 1 }),
+    exactInteger(8_192, { min: 1 }),
     'bytes of path and query; more are answered 414',
   ),
   edgeRequestTimeoutMs: variable(
     'gateway',
     'SVC_EDGE_REQUEST_TIMEOUT_MS',
-    integer(60_000, MS),
+    exactInteger(60_000, MS),
     'milliseconds that a relayed request has from head to end of answer, then 504; 0: no bound',
   ),
   edgeLongPollGraceMs: variable(
     'gateway',
     'SVC_EDGE_LONG_POLL_GRACE_MS',
-    integer(10_000, MS),
+    exactInteger(10_000, MS),
     'milliseconds that a request which waits has beside its wait',
   ),
   edgeLongPollMaxMs: variable(
     'gateway',
     'SVC_EDGE_LONG_POLL_MAX_MS',
-    integer(310_000, MS),
+    exactInteger(310_000, MS),
     'milliseconds of both together',
   ),
   edgeTimeoutExempt: variable(
@@ -206,13 +218,13 @@ export const EDGE_VARIABLES = {
   edgeBodyBytesMax: variable(
     'gateway',
     'SVC_EDGE_MAX_BODY_BYTES',
-    integer(64 * MEGABYTE, { min: 1 }),
+    exactInteger(64 * MEGABYTE, { min: 1 }),
     'bytes of a body that is relayed',
   ),
   edgeWebBodyBytesMax: variable(
     'gateway',
     'SVC_EDGE_WEB_MAX_BODY_BYTES',
-    integer(MEGABYTE, { min: 1 }),
+    exactInteger(MEGABYTE, { min: 1 }),
     'bytes of a body for logins, the console and the control plane',
   ),
   edgeCorsOrigins: variable(
@@ -248,7 +260,7 @@ export const EDGE_VARIABLES = {
   edgeHstsMaxAgeS: variable(
     'gateway',
     'SVC_EDGE_HSTS_MAX_AGE_S',
-    integer(31_536_000, { min: 0 }),
+    exactInteger(31_536_000, { min: 0 }),
     'seconds for which they remember it',
   ),
   ...LOGIN_VARIABLES,

@@ -20,7 +20,7 @@ export function given(meaningOfUnset: string): Kind<string | null> {
 }
 
 /** As `given`; `fault` is what is wrong with a value. */
-function checked(
+export function checked(
   label: string,
   meaningOfUnset: string,
   fault: (value: string) => string | null,

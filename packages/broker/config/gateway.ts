@@ -2,24 +2,55 @@
  * The variables of the gateway itself (gateway 3): where it listens, whom it knows, and what it
  * makes at its first start. A switch is on with the word `true` alone.
  */
+import { host, optionalPort } from './addresses.js';
 import { list } from './door.js';
 import { exactTrue } from './gateway-limits.js';
-import { given, optionalSecret } from './gateway-logins.js';
-import { accepted, integer, type Kind, optionalInteger, quoted, TIMER_MS_MAX } from './values.js';
+import { checked, given, optionalSecret } from './gateway-logins.js';
+import { accepted, integer, type Kind, quoted, refused, TIMER_MS_MAX } from './values.js';
 import { variable } from './variable.js';
 
 const MS = { min: 1, max: TIMER_MS_MAX };
 
-/** `standard` when unset or blank. */
-function word(standard: string): Kind<string> {
+/** `standard` when unset or blank; what does not match is refused. */
+function word(standard: string, pattern = /^/, what = ''): Kind<string> {
   return {
     label: 'string',
     defaultText: standard,
     minimum: null,
-    parse: (value) => accepted((value ?? '').trim() || standard),
+    parse: (value, name) => {
+      const text = (value ?? '').trim() || standard;
+      return pattern.test(text) ? accepted(text) : refused(`${name}=${text} is not ${what}`);
+    },
     show: quoted,
   };
 }
+
+/**
+ * Names of records as the gateway takes them, which a node without one does not load. What is
+ * refused here ends the start before anything listens.
+ */
+const SLUG = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
+const EMAIL = /^(?=.{3,254}$)[^\s@]+@[^\s@]+$/;
+const PLAN_CODE = /^[a-z][a-z0-9-]{0,62}$/;
+const API_KEY = /^qk_.{0,253}$/;
+const COOKIE = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
+
+const slug = (meaningOfUnset: string) =>
+  checked('slug', meaningOfUnset, (value) =>
+    SLUG.test(value)
+      ? null
+      : 'is not a slug: 1 to 63 letters, digits and dashes, and no dash at an end',
+  );
+
+const apiKey: Kind<string | null> = {
+  ...optionalSecret(),
+  parse: (text, name) => {
+    const key = (text ?? '').trim() === '' ? null : (text ?? null);
+    return key === null || API_KEY.test(key)
+      ? accepted(key)
+      : refused(`${name} must begin with qk_ and have at most 256 characters`);
+  },
+};
 
 const hosts = list('list of hosts', (part) =>
   /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(part)
@@ -37,13 +68,13 @@ export const GATEWAY_VARIABLES = {
   gatewayPort: variable(
     'gateway',
     'SVC_PROXY_PORT',
-    optionalInteger('`PORT`, which then serves the gateway alone', { min: 0, max: 65_535 }),
+    optionalPort('`PORT`, which then serves the gateway alone'),
     'port of the gateway; another one than `PORT` leaves the plain broker there',
   ),
   gatewayBindAddress: variable(
     'gateway',
     'SVC_PROXY_BIND_ADDR',
-    word('0.0.0.0'),
+    host('0.0.0.0', 'SVC_PROXY_PORT'),
     'host or IP that the gateway listens on',
   ),
   gatewayTlsCertificate: variable(
@@ -67,7 +98,7 @@ export const GATEWAY_VARIABLES = {
   gatewayDefaultCluster: variable(
     'gateway',
     'SVC_PROXY_DEFAULT_CLUSTER',
-    given(''),
+    slug(''),
     'slug of the cluster of hosts that name none; unset: these are 421',
   ),
   gatewaySharedHosts: variable(
@@ -151,7 +182,7 @@ export const GATEWAY_VARIABLES = {
   gatewayCookieName: variable(
     'gateway',
     'SVC_PROXY_COOKIE_NAME',
-    word('svc_session'),
+    word('svc_session', COOKIE, 'the name of a cookie'),
     'cookie of a session',
   ),
   gatewayOperatorEnabled: variable(
@@ -169,13 +200,13 @@ export const GATEWAY_VARIABLES = {
   gatewayBootstrapTenant: variable(
     'gateway',
     'SVC_PROXY_BOOTSTRAP_TENANT',
-    given(''),
+    slug(''),
     'slug of a tenant and cluster that are made at the start',
   ),
   gatewayBootstrapEmail: variable(
     'gateway',
     'SVC_PROXY_BOOTSTRAP_EMAIL',
-    word('admin@localhost'),
+    word('admin@localhost', EMAIL, 'an address of mail'),
     'its administrator',
   ),
   gatewayBootstrapPassword: variable(
@@ -187,13 +218,13 @@ export const GATEWAY_VARIABLES = {
   gatewayBootstrapPlan: variable(
     'gateway',
     'SVC_PROXY_BOOTSTRAP_PLAN',
-    word('dev'),
+    word('dev', PLAN_CODE, 'the code of a plan'),
     'its plan: `free`, `dev`, `pro` or `dedicated-s`',
   ),
   gatewayBootstrapApiKey: variable(
     'gateway',
     'SVC_PROXY_BOOTSTRAP_API_KEY',
-    optionalSecret(),
+    apiKey,
     'a key of it that is known beforehand, beginning with `qk_`; unset: one is made and logged',
   ),
 };

@@ -86,6 +86,24 @@ export function integer(standard: number, bounds: NumberBounds): Kind<number> {
   return numeric('integer', standard, bounds, () => true);
 }
 
+/** Unset or blank = the default; text and what is out of bounds are refused. */
+export function exactInteger(standard: number, { min, max }: NumberBounds): Kind<number> {
+  const limit = max ?? Number.MAX_SAFE_INTEGER;
+  return {
+    label: 'integer',
+    defaultText: String(standard),
+    minimum: min,
+    parse: (given, name) => {
+      if ((given ?? '').trim() === '') return accepted(standard);
+      const value = integerOf(given);
+      if (value !== null && value >= min && value <= limit) return accepted(value);
+      const range = max === undefined ? `from ${min} on` : `from ${min} to ${max}`;
+      return refused(`${name}=${given} is not a whole number ${range}`);
+    },
+    show: String,
+  };
+}
+
 /** A percentage, fractions too; everything outside 1..100 is silently the default. */
 export function percent(standard: number): Kind<number> {
   return {

@@ -24,7 +24,6 @@ export interface EmbeddedOptions {
   readonly service: () => (GrantService & { readonly kv: KvService }) | null;
   readonly connections: ConnectionBounds;
   readonly onConnectionsFull: (open: number, refused: number) => void;
-  readonly onFatal: (error: Error) => void;
 }
 
 /** Rejects with `ListenError` and `BootRefusedError`. */

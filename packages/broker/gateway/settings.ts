@@ -127,8 +127,8 @@ function tlsOf({ gatewayTlsCertificate, gatewayTlsKey }: Config): GatewaySetting
 function bootstrapOf(config: Config): GatewaySettings['boot']['bootstrap'] {
   if (config.gatewayBootstrapTenant === null) return null;
   return {
-    tenant: config.gatewayBootstrapTenant,
-    email: config.gatewayBootstrapEmail,
+    tenant: config.gatewayBootstrapTenant.toLowerCase(),
+    email: config.gatewayBootstrapEmail.toLowerCase(),
     password: config.gatewayBootstrapPassword,
     plan: config.gatewayBootstrapPlan,
     apiKey: config.gatewayBootstrapApiKey,

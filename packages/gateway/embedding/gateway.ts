@@ -43,7 +43,7 @@ import { OwnRoutes } from '../routes/own-routes.js';
 import type { BrokerPort, RouteConfig } from '../routes/route.js';
 import { StateTokens } from '../routes/state-tokens.js';
 import { OWN_ROUTES } from '../routes/table.js';
-import { type BootSettings, BootstrapSettingsError, GatewayState } from '../state/gateway-state.js';
+import { type BootSettings, GatewayState } from '../state/gateway-state.js';
 import { type KeyValueStore, pages } from '../store/kv.js';
 import { Inventory } from '../upkeep/inventory.js';
 import { type BrokerGrants, TenantGrants } from '../upkeep/tenant-grants.js';
@@ -117,8 +117,6 @@ export interface GatewayOptions {
   readonly node: string;
   readonly connections: ConnectionBounds;
   readonly onConnectionsFull: (open: number, refused: number) => void;
-  /** The node must not start with these settings. */
-  readonly onFatal: (error: Error) => void;
 }
 
 const TARGET = 'gateway';
@@ -328,18 +326,13 @@ export class Gateway {
         logger.info(TARGET, 'the records are there');
         if (settings.hasTenants) this.#grants.start();
       },
-      (error: unknown) => this.#bootFailed(error),
+      (error: unknown) => logger.error(TARGET, 'the boot failed', { error: String(error) }),
     );
     this.#usage.start().catch((error: unknown) => {
       logger.error(TARGET, 'usage is not counted', { error: String(error) });
     });
     const { isEnforced } = settings.passage;
     logger.info(TARGET, 'listening', { host: settings.host, port, enforce: isEnforced });
-  }
-
-  #bootFailed(error: unknown): void {
-    if (error instanceof BootstrapSettingsError) this.#options.onFatal(error);
-    else this.#options.logger.error(TARGET, 'the boot failed', { error: String(error) });
   }
 
   retire(): void {

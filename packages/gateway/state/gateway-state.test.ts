@@ -10,11 +10,11 @@ import { revokeKey } from '../records/keys.js';
 import { LayoutError } from '../records/seed.js';
 import { findUserByEmail } from '../records/users.js';
 import { MemoryStore } from '../store/memory-kv.fake.js';
-import { type BootSettings, BootstrapSettingsError, GatewayState } from './gateway-state.js';
+import { type BootSettings, GatewayState } from './gateway-state.js';
 
 const BOOTSTRAP = {
-  tenant: ' Acme ',
-  email: 'Admin@localhost',
+  tenant: 'acme',
+  email: 'admin@localhost',
   password: null,
   plan: 'dev',
   apiKey: 'qk_given',
@@ -107,20 +107,6 @@ describe('booting', () => {
     await store.batch([{ op: 'put', namespace: 'px.meta', key: '#schema', value }]);
     const { state } = await node(clock, store);
     await expect(state.boot(SETTINGS)).rejects.toThrow(LayoutError);
-  });
-
-  test.each([
-    [{ tenant: '-' }, 'SVC_PROXY_BOOTSTRAP_TENANT is no slug'],
-    [{ email: 'x' }, 'SVC_PROXY_BOOTSTRAP_EMAIL is no email'],
-    [{ plan: '9' }, 'SVC_PROXY_BOOTSTRAP_PLAN is no code of a plan'],
-    [{ apiKey: 'x' }, 'SVC_PROXY_BOOTSTRAP_API_KEY must begin with qk_'],
-    [{ apiKey: `qk_${'x'.repeat(254)}` }, 'must have at most 256 characters'],
-  ])('%j is refused', async (wrong, text) => {
-    const clock = new FakeClock();
-    const { state } = await node(clock, new MemoryStore(clock));
-    const boot = state.boot({ operators: null, bootstrap: { ...BOOTSTRAP, ...wrong } });
-    await expect(boot).rejects.toThrow(BootstrapSettingsError);
-    await expect(boot).rejects.toThrow(text);
   });
 
   test('a plan that is not there is told, and the gateway serves', async () => {

@@ -11,7 +11,7 @@ import { SCOPES } from '../base/access.js';
 import type { Cancel, Clock } from '../base/clock.js';
 import type { Logger } from '../base/logger.js';
 import type { Random } from '../base/random.js';
-import { hashOfKey, KEY_LENGTH_MAX, KEY_PREFIX, newApiKey } from '../credentials/api-key.js';
+import { hashOfKey, newApiKey } from '../credentials/api-key.js';
 import { Credentials } from '../credentials/credentials.js';
 import { Epochs } from '../credentials/epochs.js';
 import { Invalidation } from '../credentials/invalidation.js';
@@ -19,7 +19,7 @@ import type { Passwords } from '../credentials/passwords.js';
 import type { SessionTokens } from '../credentials/session-tokens.js';
 import { isRefused, type Records, SYSTEM } from '../records/batch.js';
 import { bootstrap } from '../records/bootstrap.js';
-import { emailOf, planCodeOf, slugOf } from '../records/checks.js';
+import { emailOf } from '../records/checks.js';
 import { registerKey } from '../records/keys.js';
 import { seed } from '../records/seed.js';
 import { setOperators } from '../records/users.js';
@@ -46,7 +46,7 @@ export interface BootSettings {
   readonly bootstrap: BootstrapSettings | null;
 }
 
-/** `SVC_PROXY_BOOTSTRAP_*` (gateway 9). */
+/** `SVC_PROXY_BOOTSTRAP_*` (gateway 9), as records have them: whoever reads them has checked them. */
 export interface BootstrapSettings {
   readonly tenant: string;
   readonly email: string;
@@ -54,11 +54,6 @@ export interface BootstrapSettings {
   readonly plan: string;
   /** A key that is known beforehand; null: only the one that is made. */
   readonly apiKey: string | null;
-}
-
-/** Settings of the bootstrap that cannot be. The node does not start with them. */
-export class BootstrapSettingsError extends Error {
-  readonly code = 'bootstrap-settings';
 }
 
 const TARGET = 'gateway';
@@ -114,12 +109,11 @@ export class GatewayState {
 
   /**
    * Seeds, and makes the tenant that the environment names; the key that is made is logged once,
-   * by the node that made it. Resolves when all is there, or the gateway closes. Rejects with
-   * `BootstrapSettingsError` before anything, and with what no waiting helps.
+   * by the node that made it. Resolves when all is there, or the gateway closes. Rejects with what no
+   * waiting helps.
    */
   async boot(settings: BootSettings): Promise<void> {
     const { bootstrap: wanted, operators } = settings;
-    if (wanted !== null) checkBootstrap(wanted);
     await this.#untilAnswered(() => seed(this.records));
     if (wanted !== null) await this.#bootstrap(wanted);
     if (operators !== null) {
@@ -133,13 +127,12 @@ export class GatewayState {
     const { tenant, email, password, plan } = wanted;
     const passwordHash = password === null ? undefined : await passwords.hash(password);
     const { plaintext, hash } = newApiKey(random);
-    const slug = slugOf(tenant) ?? '';
     const made = await this.#untilAnswered(() =>
       bootstrap(this.records, SYSTEM, {
-        tenantSlug: slug,
-        clusterSlug: slug,
+        tenantSlug: tenant,
+        clusterSlug: tenant,
         planCode: plan,
-        adminEmail: emailOf(email) ?? '',
+        adminEmail: email,
         ...(passwordHash === undefined ? {} : { passwordHash }),
         keyName: BOOTSTRAP_KEY_NAME,
         keyHash: hash,
@@ -147,11 +140,11 @@ export class GatewayState {
     );
     if (made === null) return;
     if (isRefused(made)) {
-      logger.error(TARGET, 'the bootstrap tenant was not made', { tenant: slug, why: made.error });
+      logger.error(TARGET, 'the bootstrap tenant was not made', { tenant, why: made.error });
       return;
     }
     if (made.keyIssued) {
-      logger.info(TARGET, 'the bootstrap tenant was made', { tenant: slug, apiKey: plaintext });
+      logger.info(TARGET, 'the bootstrap tenant was made', { tenant, apiKey: plaintext });
     }
     await this.#registerGiven(wanted.apiKey, made.clusterId);
   }
@@ -201,19 +194,5 @@ export class GatewayState {
       const why = String(error);
       this.#options.logger.warn(TARGET, 'uses of keys were not written', { why });
     }
-  }
-}
-
-function checkBootstrap({ tenant, email, plan, apiKey }: BootstrapSettings): void {
-  const wrong = (name: string, what: string) => {
-    return new BootstrapSettingsError(`SVC_PROXY_BOOTSTRAP_${name} ${what}`);
-  };
-  if (slugOf(tenant) === null) throw wrong('TENANT', 'is no slug');
-  if (emailOf(email) === null) throw wrong('EMAIL', 'is no email');
-  if (planCodeOf(plan) === null) throw wrong('PLAN', 'is no code of a plan');
-  if (apiKey === null) return;
-  if (!apiKey.startsWith(KEY_PREFIX)) throw wrong('API_KEY', `must begin with ${KEY_PREFIX}`);
-  if (apiKey.length > KEY_LENGTH_MAX) {
-    throw wrong('API_KEY', `must have at most ${KEY_LENGTH_MAX} characters`);
   }
 }

@@ -1,5 +1,5 @@
-// Goal: what the environment says of logins reaches the gateway, and what cannot be ends the boot
-// with a text that names it. Method: environments through `readConfig` and `gatewaySettings`.
+// Goal: what the environment says of the gateway reaches it, and what cannot be ends the boot with
+// a text that names it, before anything listens. Method: environments through `readConfig` and `gatewaySettings`.
 import { expect, test } from 'vitest';
 import { gatewaySettings } from '../gateway/settings.js';
 import { type Config, readConfig } from './config.js';
@@ -59,8 +59,37 @@ test.each([
   ['SVC_PROXY_PUBLIC_URL', 'svc.example', 'not a URL of http or https'],
   ['SVC_PROXY_COOKIE_DOMAIN', 'a; Path=/x', 'not a domain'],
   ['SVC_PROXY_OPERATORS', 'nobody', 'not an address of mail'],
+  ['SVC_PROXY_PORT', 'abc', 'not a port (expected a number from 0 to 65535)'],
+  ['SVC_PROXY_PORT', '65536', 'not a port'],
+  ['SVC_PROXY_BIND_ADDR', '0.0.0.0:80', 'carries a port'],
+  ['SVC_PROXY_DEFAULT_CLUSTER', 'a.b', 'not a slug'],
+  ['SVC_PROXY_COOKIE_NAME', 'a;b', 'not the name of a cookie'],
+  ['SVC_PROXY_BOOTSTRAP_TENANT', '-', 'not a slug'],
+  ['SVC_PROXY_BOOTSTRAP_EMAIL', 'x', 'not an address of mail'],
+  ['SVC_PROXY_BOOTSTRAP_PLAN', '9', 'not the code of a plan'],
+  ['SVC_EDGE_RPS_PER_IP', 'many', 'not a whole number from 0 on'],
+  ['SVC_EDGE_BURST_PER_IP', '0', 'not a whole number from 1 on'],
+  ['SVC_EDGE_IPV6_PREFIX', '129', 'not a whole number from 1 to 128'],
+  ['SVC_EDGE_MAX_HEADERS', '1k', 'not a whole number from 1 on'],
+  ['SVC_LOGIN_LOCKOUT_S', '-1', 'not a whole number from 0 on'],
 ])('%s=%s ends the boot', (name, value, why) => {
   const config = readConfig({ [name]: value }, 'here');
   expect(config).toMatchObject({ kind: 'refused', error: expect.stringContaining(why) });
   expect(config).toMatchObject({ error: expect.stringContaining(`${name}=${value}`) });
+});
+
+test.each(['x', `qk_${'x'.repeat(254)}`])('a bad key ends the boot, and is not shown: %#', (key) => {
+  const error = 'SVC_PROXY_BOOTSTRAP_API_KEY must begin with qk_ and have at most 256 characters';
+  expect(readConfig({ SVC_PROXY_BOOTSTRAP_API_KEY: key }, 'here')).toMatchObject({ error });
+});
+
+test('names are as the records have them', () => {
+  const { boot, host, port } = settingsOf({
+    SVC_PROXY_BOOTSTRAP_TENANT: ' Acme ',
+    SVC_PROXY_BOOTSTRAP_EMAIL: 'Ann@Acme.example',
+    SVC_PROXY_PORT: ' 8080 ',
+    SVC_PROXY_BIND_ADDR: '[::1]',
+  });
+  expect([host, port]).toEqual(['::1', 8080]);
+  expect(boot.bootstrap).toMatchObject({ tenant: 'acme', email: 'ann@acme.example' });
 });
