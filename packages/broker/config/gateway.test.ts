@@ -78,10 +78,13 @@ test.each([
   expect(config).toMatchObject({ error: expect.stringContaining(`${name}=${value}`) });
 });
 
-test.each(['x', `qk_${'x'.repeat(254)}`])('a bad key ends the boot, and is not shown: %#', (key) => {
-  const error = 'SVC_PROXY_BOOTSTRAP_API_KEY must begin with qk_ and have at most 256 characters';
-  expect(readConfig({ SVC_PROXY_BOOTSTRAP_API_KEY: key }, 'here')).toMatchObject({ error });
-});
+test.each(['x', `qk_${'x'.repeat(254)}`])(
+  'a bad key ends the boot, and is not shown: %#',
+  (key) => {
+    const error = 'SVC_PROXY_BOOTSTRAP_API_KEY must begin with qk_ and have at most 256 characters';
+    expect(readConfig({ SVC_PROXY_BOOTSTRAP_API_KEY: key }, 'here')).toMatchObject({ error });
+  },
+);
 
 test('names are as the records have them', () => {
   const { boot, host, port } = settingsOf({
