@@ -84,7 +84,8 @@ export function host(standard: string, portName = 'PORT'): Kind<string> {
       if (isIPv6(bare)) return accepted(bare);
       return value.includes(':')
         ? refused(
-            `${name}=${value} carries a port — set the host or IP only, the port comes from ${portName}`,
+            `${name}=${value} carries a port — set the host or IP only, ` +
+              `the port comes from ${portName}`,
           )
         : accepted(value);
     },

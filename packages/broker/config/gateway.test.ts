@@ -1,5 +1,6 @@
 // Goal: what the environment says of the gateway reaches it, and what cannot be ends the boot with
-// a text that names it, before anything listens. Method: environments through `readConfig` and `gatewaySettings`.
+// a text that names it, before anything listens. Method: environments through `readConfig` and
+// `gatewaySettings`.
 import { expect, test } from 'vitest';
 import { gatewaySettings } from '../gateway/settings.js';
 import { type Config, readConfig } from './config.js';

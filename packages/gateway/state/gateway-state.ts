@@ -46,7 +46,7 @@ export interface BootSettings {
   readonly bootstrap: BootstrapSettings | null;
 }
 
-/** `SVC_PROXY_BOOTSTRAP_*` (gateway 9), as records have them: whoever reads them has checked them. */
+/** `SVC_PROXY_BOOTSTRAP_*` (gateway 9), checked and in the spelling of records. */
 export interface BootstrapSettings {
   readonly tenant: string;
   readonly email: string;
@@ -109,8 +109,8 @@ export class GatewayState {
 
   /**
    * Seeds, and makes the tenant that the environment names; the key that is made is logged once,
-   * by the node that made it. Resolves when all is there, or the gateway closes. Rejects with what no
-   * waiting helps.
+   * by the node that made it. Resolves when all is there, or the gateway closes. Rejects with what
+   * no waiting helps.
    */
   async boot(settings: BootSettings): Promise<void> {
     const { bootstrap: wanted, operators } = settings;
