@@ -1,5 +1,6 @@
 /** The HTTP/1.1 front of the broker: `createServer(options, service)`. */
 
+export type { Operation } from './api.js';
 export {
   ANSWER_BYTES_IN_FLIGHT_DEFAULT,
   BODY_BYTES_IN_FLIGHT_DEFAULT,

@@ -1,6 +1,9 @@
 /**
- * What the caller may do, by the role of the token. The node decides in any case; a control without
- * its capability is not shown.
+ * What the reader may do, by the role. A node has roles of tokens, a gateway roles of members on
+ * the cluster that the reader acts on. Either decides in any case; a control without its capability
+ * is not shown.
+ *
+ * A gateway lets nobody through to `/api/v1/system`, and to the state of the nodes operators alone.
  */
 
 export interface Capabilities {
@@ -8,21 +11,27 @@ export interface Capabilities {
   readonly read: boolean;
   /** Push a message, schedule a timer. */
   readonly produce: boolean;
-  /** Acknowledge, seek, replay, cancel a timer, write keys; the state of the nodes. */
+  /** Fetch and acknowledge messages, ask for positions. Either this or `produce`: write keys. */
   readonly consume: boolean;
-  /** Create queues and change their options, save settings. */
+  /** Create queues and change their options; seek, replay, delete a message; save settings. */
   readonly queueAdmin: boolean;
-  /** Delete queues and groups, purge dead letters, switch surfaces. */
+  /** Delete queues and groups, purge dead letters; members and keys. */
   readonly clusterAdmin: boolean;
-  /** Members of the cluster, the standby link; the bar with the load of the nodes. */
+  /** Users of the cell; the bar with the load of the nodes. */
   readonly operator: boolean;
+  /** The state of the nodes. */
+  readonly nodes: boolean;
+  /** Members of the raft cluster, the standby link, the switches of surfaces. */
+  readonly nodeAdmin: boolean;
 }
 
 export type Capability = keyof Capabilities;
 
-export interface Role {
+export interface RoleHeld {
   readonly role: string;
-  readonly is_operator: boolean;
+  readonly isOperator: boolean;
+  /** It is a role of a gateway's member. */
+  readonly isMember: boolean;
 }
 
 const NONE: Capabilities = {
@@ -32,15 +41,32 @@ const NONE: Capabilities = {
   queueAdmin: false,
   clusterAdmin: false,
   operator: false,
+  nodes: false,
+  nodeAdmin: false,
 };
 
-const BY_ROLE: Readonly<Record<string, Partial<Capabilities>>> = {
+type ByRole = Readonly<Record<string, Partial<Capabilities>>>;
+
+const FULL = { read: true, produce: true, consume: true, queueAdmin: true };
+
+const BY_TOKEN_ROLE: ByRole = {
   'read-only': { read: true },
   'write-only': { produce: true },
-  'read-write': { read: true, produce: true, consume: true, queueAdmin: true },
-  admin: { read: true, produce: true, consume: true, queueAdmin: true, clusterAdmin: true },
+  'read-write': { ...FULL, nodes: true },
+  admin: { ...FULL, clusterAdmin: true, nodes: true, nodeAdmin: true },
 };
 
-export function capabilitiesOf({ role, is_operator: operator }: Role): Capabilities {
-  return { ...NONE, ...BY_ROLE[role], operator };
+const BY_MEMBER_ROLE: ByRole = {
+  viewer: { read: true },
+  producer: { read: true, produce: true },
+  consumer: { read: true, consume: true },
+  admin: { ...FULL, clusterAdmin: true },
+};
+
+export function capabilitiesOf({ role, isOperator, isMember }: RoleHeld): Capabilities {
+  const byRole = isMember ? BY_MEMBER_ROLE : BY_TOKEN_ROLE;
+  // A name of somebody's role may be one that every object has.
+  const held = Object.hasOwn(byRole, role) ? byRole[role] : NONE;
+  const ofOperator = isMember ? { nodes: isOperator } : {};
+  return { ...NONE, ...held, operator: isOperator, ...ofOperator };
 }

@@ -1,11 +1,14 @@
 /**
- * What a request says of who asks: a bearer token, and a tenant where the node reads one. Both are
- * kept for this tab alone and leave with it; neither ever stands in an address.
+ * What a request says of who asks. To a node: a bearer token, and a tenant where the node reads
+ * one. Both are kept for this tab alone and leave with it; neither ever stands in an address. To a
+ * gateway the browser says it with its cookie, and the page which cluster it acts on.
  *
  * A request that is answered 401 waits here until a token is entered (`shell/access-dialog.tsx`),
  * and is sent again: the page stays, with all that was typed into it.
  */
+import { withQuery } from '../base/routes.js';
 import { Store } from '../base/store.js';
+import { urlOf } from './location.js';
 import { keep, readKept } from './storage.js';
 
 const TOKEN = 'svc.token';
@@ -14,9 +17,18 @@ const TENANT = 'svc.tenant';
 export interface Access {
   readonly token: string;
   readonly tenant: string;
+  /** Behind a gateway; null: none is known. */
+  readonly cluster: ActingCluster | null;
+}
+
+export interface ActingCluster {
+  readonly id: string;
+  /** The name of the header that says it. */
+  readonly header: string;
 }
 
 export const access = new Store<Access>({
+  cluster: null,
   token: readKept('sessionStorage', TOKEN) ?? '',
   tenant: readKept('sessionStorage', TENANT) ?? '',
 });
@@ -30,8 +42,9 @@ let isDeclined = false;
 let waiting: ((hasToken: boolean) => void)[] = [];
 
 /** An empty member is forgotten. `Bearer ` in front of a pasted token is not part of it. */
-export function keepAccess({ token, tenant }: Access): void {
-  const kept = { token: token.trim().replace(/^bearer\s+/i, ''), tenant: tenant.trim() };
+export function keepAccess({ token, tenant }: Pick<Access, 'token' | 'tenant'>): void {
+  const { cluster } = access.value;
+  const kept = { cluster, token: token.trim().replace(/^bearer\s+/i, ''), tenant: tenant.trim() };
   keep('sessionStorage', TOKEN, kept.token || null);
   keep('sessionStorage', TENANT, kept.tenant || null);
   access.value = kept;
@@ -63,11 +76,36 @@ export function tokenEntered(sentWith: Access, reason: string): Promise<boolean>
   return new Promise((resolve) => waiting.push(resolve));
 }
 
-export function accessHeaders({ token, tenant }: Access): Record<string, string> {
+export function accessHeaders(
+  { token, tenant, cluster }: Access,
+  path: string,
+): Record<string, string> {
   return {
     ...(token !== '' && { authorization: `Bearer ${token}` }),
     ...(tenant !== '' && { 'x-svc-tenant': tenant }),
+    ...(cluster !== null && path.startsWith('/api/') && { [cluster.header]: cluster.id }),
   };
+}
+
+let isLeaving = false;
+
+/**
+ * After a 401 of a gateway: the reader logs in, and comes back to this page. Resolves where that
+ * does not help: a token of this tab was sent, which counts instead of the session, and is dropped.
+ */
+export function loggedIn(sentWith: Access): Promise<void> {
+  if (sentWith.token !== '') {
+    if (sentWith === access.value) keepAccess({ token: '', tenant: '' });
+    return Promise.resolve();
+  }
+  if (!isLeaving) location.replace(urlOf(loginPath()));
+  isLeaving = true;
+  return new Promise(() => {});
+}
+
+/** The way back is what a browser asks for: the login page takes no other. */
+export function loginPath(): string {
+  return withQuery('/auth/login', { next: location.pathname + location.search });
 }
 
 function settle(hasToken: boolean): void {

@@ -20,7 +20,7 @@ export type Link = NonNullable<Health['raft']['link']>;
 export interface Cluster {
   /** The health of the node that answered. */
   readonly health: Poll<Health>;
-  /** Without `consume` nothing is asked. */
+  /** Without `nodes` nothing is asked. */
   readonly members: Poll<Members>;
   /** What the leader said last, or any node until it did; null: no part in a link. */
   readonly link: Link | null;
@@ -51,10 +51,10 @@ export function isReachable(member: Member): member is ReachableMember {
 
 /** For the shell. */
 export function useClusterPolls(): Cluster {
-  const { consume } = useCapabilities();
+  const { nodes } = useCapabilities();
   const health = usePoll('health', askHealth, EVERY_MS, { restMsMax: REST_MS_MAX });
   const members = usePoll(
-    consume ? 'members' : null,
+    nodes ? 'members' : null,
     async (signal) => (await callFully('GET /api/v1/raft/members', { signal })).body,
     EVERY_MS,
     { restMsMax: REST_MS_MAX },

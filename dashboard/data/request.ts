@@ -3,12 +3,13 @@
  * here: the token, a 401 that waits for one, a 429 that waits and is sent again, the words of a
  * refusal, stored values that are kept as text.
  */
-import type { Api } from '@svc/http/api';
+import type { GatewayApi } from '@svc/gateway/api';
+import type { Api as NodeApi } from '@svc/http/api';
 import { type AnswerSchemas, faultOfAnswer } from '../base/answer-check.js';
 import { CallError, refusalOf } from '../base/call-error.js';
 import { parseKeeping } from '../base/raw-json.js';
 import { isResolved } from '../base/routes.js';
-import { type Access, access, accessHeaders, tokenEntered } from './access.js';
+import { type Access, access, accessHeaders, loggedIn, tokenEntered } from './access.js';
 import { urlOf } from './location.js';
 import { takeSlot } from './slots.js';
 
@@ -16,8 +17,12 @@ import { takeSlot } from './slots.js';
 declare const ANSWER_SCHEMAS: string;
 const SCHEMAS: AnswerSchemas = JSON.parse(ANSWER_SCHEMAS);
 
+type Api = NodeApi & GatewayApi;
 type At = keyof Api;
-type Answers<Where extends At> = Api[Where]['answers'];
+/** A path that both serve is answered by either. */
+type Answers<Where extends At> =
+  | (Where extends keyof NodeApi ? NodeApi[Where]['answers'] : never)
+  | (Where extends keyof GatewayApi ? GatewayApi[Where]['answers'] : never);
 type Of<Types, Status> = Status extends keyof Types ? Types[Status] : never;
 /** The body of a success: of 200, 201, or null for 204. */
 export type Success<Where extends At> = Of<Answers<Where>, 200> | Of<Answers<Where>, 201>;
@@ -51,6 +56,8 @@ const BUSY_TRIES_MAX = 3;
 const BUSY_MS_MAX = 10_000;
 /** A thousand queues are a MiB. What goes on and on would fill the memory of the browser. */
 const ANSWER_BYTES_MAX = 134_217_728;
+/** The code of a gateway's 401; a node's is another one. */
+const OF_GATEWAY = 'unauthorized';
 
 /** Rejects with `CallError`. */
 export async function call<Where extends At>(
@@ -75,13 +82,19 @@ export async function callFully<Where extends At>(
       if (ok) throw read;
     }
     const refusal = refusalIn(answer);
-    if (refusal.status === 401 && (await tokenEntered(sentWith, refusal.message))) continue;
+    if (refusal.status === 401 && (await hasAccess(sentWith, refusal))) continue;
     const waitMs = Math.max(refusal.retryAfterMs, 1000);
     busyMs += waitMs;
     const isSoon = tries < BUSY_TRIES_MAX && busyMs <= BUSY_MS_MAX;
     if (refusal.status !== 429 || !isSoon) throw refusal;
     await pause(waitMs, input.signal);
   }
+}
+
+/** False: the reader gave no other. */
+function hasAccess(sentWith: Access, { code, message }: CallError): Promise<boolean> {
+  if (code === OF_GATEWAY) return loggedIn(sentWith).then(() => true);
+  return tokenEntered(sentWith, message);
 }
 
 interface Answer {
@@ -99,7 +112,7 @@ async function send<Where extends At>(
   const url = urlOf(pathOf(template, input.params ?? {}, input.query ?? {}));
   const free = signal === undefined ? () => {} : await takeSlot();
   const deadline = new Deadline(msMax, signal);
-  const headers = accessHeaders(sentWith);
+  const headers = accessHeaders(sentWith, template);
   if (body !== undefined) headers['content-type'] = 'application/json';
   try {
     const response = await fetch(url, {

@@ -32,11 +32,11 @@ interface Wanted {
 }
 
 export function MemberTable({ data }: { readonly data: Members }) {
-  const { operator } = useCapabilities();
+  const { nodeAdmin } = useCapabilities();
   const [wanted, setWanted] = useState<Wanted | null>(null);
   const seats = seatsOf(data.members, data.leaderId);
   // A node by itself can neither give its place away nor go.
-  const mayChange = operator && seats.length > 1;
+  const mayChange = nodeAdmin && seats.length > 1;
   const columns = mayChange ? [...COLUMNS, actions(seats, setWanted)] : COLUMNS;
   return (
     <>

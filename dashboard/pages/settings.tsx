@@ -8,7 +8,13 @@ import { Page, Pairs } from '../components/page.js';
 import { tell } from '../components/results.js';
 import { Loaded } from '../components/states.js';
 import { Name } from '../components/text.js';
-import { useCapabilities, useIdentity } from '../data/identity.js';
+import {
+  type Identity,
+  sessionOf,
+  useCapabilities,
+  useIdentity,
+  useMembership,
+} from '../data/identity.js';
 import { call } from '../data/request.js';
 import { type KeptSettings, SettingsContext } from '../data/settings.js';
 import { useAction } from '../data/use-action.js';
@@ -21,17 +27,23 @@ export function SettingsPage() {
       <Loaded poll={poll} what="the settings">
         {(kept) => <Form kept={kept} onSaved={poll.refresh} />}
       </Loaded>
-      {identity !== null && (
-        <Pairs
-          facts={[
-            { label: 'You are', value: <Name text={identity.user_id} /> },
-            { label: 'Role', value: identity.role },
-            { label: 'Answered by', value: <Name text={identity.server_id} /> },
-          ]}
-        />
-      )}
+      {identity !== null && <WhoYouAre identity={identity} />}
     </Page>
   );
+}
+
+function WhoYouAre({ identity }: { readonly identity: Identity }) {
+  const cluster = useMembership();
+  const session = sessionOf(identity);
+  const role = session === null ? identity.role : (cluster?.role ?? 'none');
+  const facts = [
+    { label: 'You are', value: <Name text={session?.email ?? identity.user_id} /> },
+    { label: 'Role', value: role },
+  ];
+  if ('server_id' in identity) {
+    facts.push({ label: 'Answered by', value: <Name text={identity.server_id} /> });
+  }
+  return <Pairs facts={facts} />;
 }
 
 interface FormProps {

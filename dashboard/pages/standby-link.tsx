@@ -73,7 +73,7 @@ export function StandbyLink() {
 const PROMOTE_MS_MAX = 35_000;
 
 function Promotion({ link }: { readonly link: Link }) {
-  const { clusterAdmin } = useCapabilities();
+  const { nodeAdmin } = useCapabilities();
   const { health } = useCluster();
   const [isAsked, setAsked] = useState(false);
   const promotion = useAction(async () => {
@@ -82,7 +82,9 @@ function Promotion({ link }: { readonly link: Link }) {
     health.refresh();
     setAsked(false);
   });
-  if (!clusterAdmin) return <span class="quiet">A token of the role admin promotes it.</span>;
+  if (!nodeAdmin) {
+    return <span class="quiet">Whoever administers the nodes promotes it.</span>;
+  }
   const error = promotion.error && `Not confirmed: ${promotion.error}. Asking again does no harm.`;
   return (
     <>

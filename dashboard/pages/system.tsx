@@ -11,13 +11,13 @@ import { LoadTable, MemberTable } from './member-table.js';
 import { StandbyLink } from './standby-link.js';
 
 export function SystemPage() {
-  const { consume, clusterAdmin, operator } = useCapabilities();
+  const { nodes, nodeAdmin } = useCapabilities();
   const { members } = useCluster();
   return (
     <Page title="System">
-      {consume && (
+      {nodes && (
         <>
-          <Section title="Nodes" actions={operator && <AddNode />}>
+          <Section title="Nodes" actions={nodeAdmin && <AddNode />}>
             <Loaded poll={members} what="the nodes">
               {(data) => <MemberTable data={data} />}
             </Loaded>
@@ -30,7 +30,7 @@ export function SystemPage() {
         </>
       )}
       <StandbyLink />
-      {clusterAdmin && <Switches />}
+      {nodeAdmin && <Switches />}
     </Page>
   );
 }

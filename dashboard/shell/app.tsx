@@ -7,7 +7,7 @@ import { Toasts } from '../components/results.js';
 import { Failed, Loaded } from '../components/states.js';
 import { isTokenWanted } from '../data/access.js';
 import { ClusterContext, useClusterPolls } from '../data/cluster.js';
-import { type Identity, IdentityContext, useCapabilities } from '../data/identity.js';
+import { type Identity, IdentityContext, roleHeldBy, useCapabilities } from '../data/identity.js';
 import { navigate, usePlace } from '../data/location.js';
 import { SettingsContext, useSettingsPoll } from '../data/settings.js';
 import { useStore } from '../data/use-store.js';
@@ -86,7 +86,8 @@ function Here({ identity }: { readonly identity: Identity }) {
   if (redirect !== null) return null;
   const match = matchRoute(ROUTES, path);
   if (match === null) return <NotFoundPage />;
-  if (!maySee(match.page, capabilitiesOf(identity))) return <Forbidden title={match.page.title} />;
+  if (!maySee(match.page, capabilitiesOf(roleHeldBy(identity))))
+    return <Forbidden title={match.page.title} />;
   return (
     <PageGuard key={path}>
       <Shown match={match} />

@@ -48,6 +48,7 @@ const TABLE: readonly Row[] = [
     values: [
       NODE,
       '@svc/http',
+      '@svc/schema',
       '@svc/wire',
       'jose',
       '@node-rs/bcrypt',
@@ -61,7 +62,11 @@ const TABLE: readonly Row[] = [
   { folder: 'packages/client', values: [], types: ['@svc/http'] },
   { folder: 'packages/cli', values: [NODE, '@svc/client', 'commander', 'yaml'], types: [] },
   { folder: 'packages', values: [NODE, '@svc/wire', '@svc/client'], types: [] },
-  { folder: 'dashboard', values: ['preact', 'uplot'], types: ['@svc/http', '@svc/wire'] },
+  {
+    folder: 'dashboard',
+    values: ['preact', 'uplot'],
+    types: ['@svc/http', '@svc/gateway', '@svc/wire'],
+  },
   {
     folder: 'bench',
     values: [
