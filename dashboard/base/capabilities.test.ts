@@ -25,6 +25,8 @@ test.each([
   ['write-only', 'produce'],
   ['read-write', 'read produce consume queueAdmin nodes'],
   ['viewer', ''],
+  ['none', ''],
+  ['constructor', ''],
 ])('a token that is %s', (role, has) => {
   expect(held(role, false)).toBe(has);
 });

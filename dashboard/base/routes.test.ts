@@ -1,7 +1,6 @@
 // Goal: addresses lead to their page or to none, old ones go on with their span of time, and a name
 // of any kind comes back out of the path. Method: tables of paths.
 import { expect, test } from 'vitest';
-import { capabilitiesOf } from './capabilities.js';
 import { matchRoute, pathOfQueue, redirectOf, withQuery } from './routes.js';
 import { rangeOf, rangeQuery } from './time-range.js';
 
@@ -68,16 +67,4 @@ test('where the query names no span, the one of the settings is shown', () => {
   expect(rangeOf(new URLSearchParams(), NOW, '6h').key).toBe('6h');
   expect(rangeOf(new URLSearchParams('range=24h'), NOW, '6h').key).toBe('24h');
   expect(rangeOf(new URLSearchParams(), NOW, 'nonsense').key).toBe('1h');
-});
-
-test.each([
-  ['admin', true, 'read produce consume queueAdmin clusterAdmin operator'],
-  ['read-write', false, 'read produce consume queueAdmin'],
-  ['read-only', false, 'read'],
-  ['write-only', false, 'produce'],
-  ['none', false, ''],
-  ['constructor', false, ''],
-])('%s may', (role, is_operator, expected) => {
-  const may = Object.entries(capabilitiesOf({ role, is_operator })).filter(([, can]) => can);
-  expect(may.map(([name]) => name).join(' ')).toBe(expected);
 });
