@@ -29,7 +29,7 @@ export {
   UNBOUNDED,
 } from './exchange/connections.js';
 export { type DoorOptions, isLoopback } from './exchange/door.js';
-export type { Status } from './exchange/errors.js';
+export { BODIES_OVERLOADED_REFUSAL, type Status } from './exchange/errors.js';
 export { Exchange } from './exchange/exchange.js';
 export { HeldBody } from './exchange/held-body.js';
 export * from './exchange/list-text.js';
@@ -40,9 +40,10 @@ export type {
   Identity,
   MemoryCall,
 } from './exchange/memory-call.js';
+export { MemoryCalls } from './exchange/memory-calls.js';
 export { PassedAnswer } from './exchange/passed-answer.js';
 export { type Head, readHead } from './exchange/request-head.js';
-export { type FrontLogger, ListenerRim, type Rim } from './exchange/rim.js';
+export { type FrontLogger, ListenerRim, type Rim, type RimOptions } from './exchange/rim.js';
 export { StaticFilesError } from './exchange/static-files.js';
 export {
   type BodySource,

@@ -53,6 +53,12 @@ export class PassedAnswer {
     const isLast = closes || isStopping;
     response.writeStatus(status);
     for (const [name, value] of headers) response.writeHeader(name, value);
+    const [whole = null] = this.#chunks;
+    // The native layer closes the connection behind an answer that it gets in one piece.
+    if (isLast && !isHeadOnly && whole !== null && whole.length === length) {
+      response.end(whole, true);
+      return true;
+    }
     if (isLast && length !== 0) response.writeHeader('Connection', 'close');
     if (length === null) response.endWithoutBody();
     else if (isHeadOnly) {

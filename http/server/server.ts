@@ -57,14 +57,8 @@ import {
 import { Exchange } from '../exchange/exchange.js';
 import { HeldBody } from '../exchange/held-body.js';
 import { findLongValues } from '../exchange/long-values.js';
-import {
-  type CallClient,
-  type CallRequest,
-  type Identity,
-  type MemoryCall,
-  MemoryRequest,
-  MemoryResponse,
-} from '../exchange/memory-call.js';
+import type { CallClient, CallRequest, Identity, MemoryCall } from '../exchange/memory-call.js';
+import { MemoryCalls } from '../exchange/memory-calls.js';
 import { OpenPaths } from '../exchange/open-paths.js';
 import { WHOLE_LIST } from '../exchange/paging.js';
 import { type DecodeFault, isFault } from '../exchange/query.js';
@@ -223,8 +217,7 @@ class FrontServer implements HttpServer {
   readonly #tenancyHeader: boolean;
   readonly #bodyBytesMax: number;
   readonly #elsewhere: Elsewhere | null;
-  readonly #calls = new Set<MemoryResponse>();
-  #isClosed = false;
+  readonly #calls: MemoryCalls;
   #stopped: Promise<void> | null = null;
 
   constructor(options: HttpServerOptions, first: Service | Unready) {
@@ -265,6 +258,11 @@ class FrontServer implements HttpServer {
       (response, request, tracked) => this.#handle(response, request, tracked, null),
     );
     this.connections = this.#listener.connections;
+    this.#calls = new MemoryCalls(this.connections, (response, request, identity) => {
+      // It may be that nobody ever listens.
+      this.rim.startSweeping();
+      this.#handle(response, request, null, identity);
+    });
   }
 
   serve(service: Service | null): void {
@@ -277,19 +275,7 @@ class FrontServer implements HttpServer {
   }
 
   call(request: CallRequest, client: CallClient): MemoryCall {
-    const call = new MemoryResponse(client, request.peer, this.#calls);
-    if (this.#isClosed) {
-      call.close();
-      return call;
-    }
-    // It may be that nobody ever listens.
-    this.rim.startSweeping();
-    if (this.connections.isBeyond(this.#calls.size)) this.connections.refuse(call);
-    else {
-      this.#handle(call, new MemoryRequest(request), null, request.identity);
-      call.bringBody(request.body);
-    }
-    return call;
+    return this.#calls.begin(request, client);
   }
 
   async listen(host: string, port: number): Promise<number> {
@@ -318,9 +304,8 @@ class FrontServer implements HttpServer {
     await drained;
     this.rim.stopSweeping();
     this.#frontParts.timers.zstd.stop();
-    this.#isClosed = true;
     this.#listener.close();
-    for (const call of this.#calls) call.close();
+    this.#calls.close();
   }
 
   /** Reads all it needs of `request` before it returns: the object is only lent. */

@@ -30,7 +30,7 @@ test.each([
 });
 
 test('front threads have files of their own', () => {
-  expect(connectionBounds(configOf(), 1024, 4).bounds.max).toBe(883 - 32);
+  expect(connectionBounds(configOf(), 1024, 4).bounds.max).toBe(883 - 36);
 });
 
 test('the platform tells the limit that this process has', () => {

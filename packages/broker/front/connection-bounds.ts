@@ -16,7 +16,7 @@
  *     a member    its port, 64 handshakes (`peers/listener.ts`), and for each of the others
  *                 four channels each way; at least four others are counted:             65 + 8 * n
  *
- * Each front thread has a loop of its own and a listening socket: 8 more.
+ * Each front thread has a loop of its own and two listening sockets: 9 more.
  *
  * A connection that is refused is a file for the moment of its answer: one more.
  *
@@ -33,7 +33,7 @@ const PEER_PORT_FILES = 65;
 const MEMBER_FILES = 8;
 const OTHERS_MIN = 4;
 const REFUSED_FILES = 1;
-const THREAD_FILES = 8;
+const THREAD_FILES = 9;
 /** So many a node takes whatever its limit is; with less it would be a node for nobody. */
 const CONNECTIONS_MIN = 16;
 /** Where the platform does not tell the limit. */

@@ -1,6 +1,7 @@
 /**
  * The program of a front thread: the HTTP server of `@svc/http` on a port that all front threads
- * share, with the core thread for a broker.
+ * share, with the core thread for a broker, and the port of the gateway, with the core's gateway
+ * behind it.
  *
  * How it ends matters to the whole process. The native layer keeps its sockets in the loop of the
  * thread, and Node aborts the process when a loop is closed that still has some: a thread may only
@@ -18,9 +19,12 @@ import type { TokenAuthenticator } from '../tokens/authenticator.js';
 import { Channel } from './channel.js';
 import { trustedProxiesOf } from './connection-bounds.js';
 import { authenticatorFor, dividedLimits, frontOptions } from './front-options.js';
+import { GatewayPort } from './gateway-port.js';
 import { RemoteService } from './remote-service.js';
 import {
   FRONT_TIMES,
+  type Listening,
+  type Place,
   type ThreadData,
   type ThreadOrder,
   type ThreadReport,
@@ -58,6 +62,8 @@ class FrontThreadProgram {
   readonly #channel: Channel;
   readonly #authenticator: TokenAuthenticator | null;
   readonly #server: ReturnType<typeof createServer>;
+  /** null: there is no gateway. */
+  readonly #gateway: GatewayPort | null;
   readonly #stopTelling: () => void;
   #isEnding = false;
 
@@ -98,25 +104,60 @@ class FrontThreadProgram {
       // Routes that ask for more of the broker are served elsewhere.
       service as unknown as Service,
     );
+    this.#gateway = this.#gatewayPort(service, nowMs, logger);
     this.#stopTelling = clock.every(TIMES_EVERY_MS, () => this.#tellAll());
     this.#channel.open();
   }
 
+  #gatewayPort(core: RemoteService, nowMs: () => number, logger: Logger): GatewayPort | null {
+    const { places, threads } = this.#data;
+    if (places.gateway === null) return null;
+    return new GatewayPort({
+      ...dividedLimits(threads),
+      core,
+      nowMs,
+      logger: {
+        error: (text, error) => logger.error('gateway', text, { error: String(error) }),
+      },
+      tls: places.gateway.tls,
+      connections: boundsOf(this.#data),
+      onConnectionsFull: (open, refused) => report({ kind: 'full', open, refused }),
+    });
+  }
+
   async listen(): Promise<void> {
-    const { host, port } = this.#data;
+    const { plain, gateway } = this.#data.places;
+    // First: whoever asks the plain port for the node's health asks whether it serves.
+    const gatewayPort = await this.#listenAt(gateway, this.#gateway);
+    const plainPort = await this.#listenAt(plain, this.#server);
+    if (gatewayPort === undefined || plainPort === undefined) return;
+    const ports: Listening = { plain: plainPort, gateway: gatewayPort };
+    report({ kind: 'listening', ports });
+  }
+
+  /** null: it is not served. Undefined: it cannot be, and the thread ends. */
+  async #listenAt(
+    place: Place | null,
+    server: Pick<GatewayPort, 'listen'> | null,
+  ): Promise<number | null | undefined> {
+    if (place === null || server === null || this.#isEnding) return null;
+    const { host, port } = place;
     try {
-      report({ kind: 'listening', port: await this.#server.listen(host, port) });
+      return await server.listen(host, port);
     } catch (error) {
       if (!(error instanceof ListenError)) throw error;
-      report({ kind: 'not-listening', code: error.code, why: error.why });
+      report({ kind: 'not-listening', code: error.code, why: error.why, host, port });
       await this.#endNow();
+      return undefined;
     }
   }
 
   obey(order: ThreadOrder): void {
     if (order === WAKE) this.#channel.woken();
-    else if (order.kind === 'retire') this.#server.retire();
-    else if (order.kind === 'stop') void this.#end(order.drainMs);
+    else if (order.kind === 'retire') {
+      this.#server.retire();
+      this.#gateway?.retire();
+    } else if (order.kind === 'stop') void this.#end(order.drainMs);
     else void this.#endNow();
   }
 
@@ -131,7 +172,8 @@ class FrontThreadProgram {
   }
 
   async #end(drainMs: number): Promise<void> {
-    const stopped = this.#server.stop(drainMs);
+    const gatewayMs = Math.min(drainMs, this.#data.config.gatewayDrainMs);
+    const stopped = Promise.all([this.#server.stop(drainMs), this.#gateway?.stop(gatewayMs)]);
     if (this.#isEnding) return;
     this.#isEnding = true;
     await stopped;

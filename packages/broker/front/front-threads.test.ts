@@ -10,7 +10,7 @@ import { FrontThreads } from './front-threads.js';
 
 const RETIRES = `
 import { parentPort } from 'node:worker_threads';
-parentPort.postMessage({ kind: 'listening', port: 1 });
+parentPort.postMessage({ kind: 'listening', ports: { plain: 1, gateway: null } });
 parentPort.on('message', ({ kind }) => {
   if (kind === 'retire') parentPort.postMessage({ kind: 'full', open: 4, refused: 1 });
   if (kind === 'retire' || kind === 'stop') setImmediate(() => process.exit(0));
@@ -34,6 +34,7 @@ test('a thread that is started again after the others retired retires as well', 
     logger: { error: () => {} } as unknown as Logger,
     meters: newMeters(),
     front: {} as HttpServer,
+    gateway: () => null,
     threads: 1,
     program: new URL(`data:text/javascript,${encodeURIComponent(RETIRES)}`),
     bounds: { max: 4, perAddressMax: null, isTrustedProxy: () => false },
@@ -42,7 +43,8 @@ test('a thread that is started again after the others retired retires as well', 
       if (++told === 2) onTwice();
     },
   });
-  expect(await threads.listen('127.0.0.1', 0)).toBe(1);
+  const plain = { host: '127.0.0.1', port: 0 };
+  expect(await threads.listen({ plain, gateway: null })).toEqual({ plain: 1, gateway: null });
   threads.retire();
   await twice;
   await threads.stop(0);

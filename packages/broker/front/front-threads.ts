@@ -2,7 +2,7 @@
  * The front threads of a node: they are started, served, watched, started again and stopped here.
  *
  * What must hold:
- * - One port, which no other process has: before the first thread listens, the port is asked for
+ * - Ports that no other process has: before the first thread listens, each port is asked for
  *   exclusively, for threads share it in a way that would let another process share it too.
  * - A thread that has gone takes its own clients with it and nothing else. Another takes its place,
  *   after a pause that doubles while they do not last.
@@ -17,9 +17,13 @@ import type { Config } from '../config/config.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
 import { Channel } from './channel.js';
+import type { Callee } from './passed-calls.js';
 import { ringMemory } from './ring.js';
 import {
   FRONT_TIMES,
+  type Listening,
+  type Place,
+  type Places,
   type ThreadData,
   type ThreadOrder,
   type ThreadReport,
@@ -34,6 +38,8 @@ export interface FrontThreadsOptions {
   readonly meters: Meters;
   /** The core's own front. */
   readonly front: ThreadFront;
+  /** null: it is not open, or there is none. */
+  readonly gateway: () => Callee | null;
   readonly threads: number;
   /** The program that a thread runs. */
   readonly program: URL;
@@ -57,7 +63,7 @@ export class FrontThreads {
   #restarts: Cancel[] = [];
   #isRetired = false;
   #isStopping = false;
-  #port = 0;
+  #places: Places = { plain: null, gateway: null };
   readonly #onExit = () => this.#endAll();
 
   constructor(options: FrontThreadsOptions) {
@@ -73,18 +79,24 @@ export class FrontThreads {
     this.#service = service;
   }
 
-  /** Resolves with the port when all threads listen; rejects with `ListenError`. */
-  async listen(host: string, port: number): Promise<number> {
-    const taken = port === 0 ? null : await portTaken(host, port);
-    if (taken !== null) throw taken;
+  /** Resolves with the ports when all threads listen; rejects with `ListenError`. */
+  async listen(places: Places): Promise<Listening> {
+    const named = [places.plain, places.gateway].filter((one) => one !== null && one.port !== 0);
+    for (const { host, port } of named as Place[]) {
+      const taken = await portTaken(host, port);
+      if (taken !== null) throw taken;
+    }
     process.on('exit', this.#onExit);
-    this.#port = port;
-    const places = [...this.#running.keys()];
-    // The first one finds a free port where none is named.
-    if (port === 0) this.#port = await this.#start(0, host, 0);
-    const others = port === 0 ? places.slice(1) : places;
-    await Promise.all(others.map((place) => this.#start(place, host, 0)));
-    return this.#port;
+    // The first one finds free ports where none are named.
+    this.#places = places;
+    const found = await this.#start(0, 0);
+    this.#places = {
+      plain: places.plain && { ...places.plain, port: found.plain ?? 0 },
+      gateway: places.gateway && { ...places.gateway, port: found.gateway ?? 0 },
+    };
+    const others = [...this.#running.keys()].slice(1);
+    await Promise.all(others.map((place) => this.#start(place, 0)));
+    return found;
   }
 
   retire(): void {
@@ -102,11 +114,11 @@ export class FrontThreads {
     process.off('exit', this.#onExit);
   }
 
-  /** Resolves with the port once the thread listens. */
-  #start(place: number, host: string, pauseMs: number): Promise<number> {
+  /** Resolves with the ports once the thread listens. */
+  #start(place: number, pauseMs: number): Promise<Listening> {
     const { clock, logger, meters } = this.#options;
     const startedMs = clock.nowMs();
-    const thread = new FrontThread(this.#options, () => this.#service, host, this.#port);
+    const thread = new FrontThread(this.#options, () => this.#service, this.#places);
     this.#running[place] = thread;
     if (this.#isRetired) thread.tell({ kind: 'retire' });
     void thread.exited.then((error) => {
@@ -119,7 +131,7 @@ export class FrontThreads {
         error,
       });
       this.#restarts[place] = clock.after(nextMs, () => {
-        this.#start(place, host, nextMs).catch((failure) =>
+        this.#start(place, nextMs).catch((failure) =>
           logger.error('http', 'a front thread does not listen', { error: String(failure) }),
         );
       });
@@ -144,33 +156,23 @@ class FrontThread {
   readonly #channel: Channel;
   readonly #options: FrontThreadsOptions;
   readonly #bounds: ThreadData['connections'];
-  readonly #host: string;
-  readonly #port: number;
-  readonly listening: Promise<number>;
+  readonly listening: Promise<Listening>;
   /** Resolves with the reason, as far as there is one. */
   readonly exited: Promise<string>;
   #reason = '';
   #isListening = false;
 
-  constructor(
-    options: FrontThreadsOptions,
-    service: () => CoreService | null,
-    host: string,
-    port: number,
-  ) {
-    const { clock, config, meters, front, threads, program, bounds } = options;
+  constructor(options: FrontThreadsOptions, service: () => CoreService | null, places: Places) {
+    const { clock, config, meters, front, gateway, threads, program, bounds } = options;
     this.#options = options;
     this.#bounds = dividedBounds(bounds, threads);
-    this.#host = host;
-    this.#port = port;
     const toCore = ringMemory(RING_BYTES);
     const toThread = ringMemory(RING_BYTES);
     const data: ThreadData = {
       isFrontThread: true,
       config,
       threads,
-      host,
-      port,
+      places,
       connections: this.#bounds,
       toCore,
       toThread,
@@ -189,11 +191,13 @@ class FrontThread {
       send: (kind, id, parts) => this.#channel.send(kind, id, parts),
       nowMs: () => clock.nowMs(),
       front,
+      gateway,
       meters,
     });
     this.listening = new Promise((resolve, reject) => {
       this.#worker.on('message', (report: ThreadReport) => this.#hear(report, resolve, reject));
       this.#worker.once('exit', () => {
+        const { host, port } = places.plain ?? places.gateway ?? { host: '', port: 0 };
         reject(new ListenError(host, port, 'listen_failed', 'its thread has ended'));
       });
     });
@@ -219,7 +223,7 @@ class FrontThread {
 
   #hear(
     report: ThreadReport,
-    onListening: (port: number) => void,
+    onListening: (ports: Listening) => void,
     onFailure: (error: Error) => void,
   ): void {
     if (report === WAKE) {
@@ -230,11 +234,11 @@ class FrontThread {
       case 'listening':
         this.#options.meters.frontThreads.running++;
         this.#isListening = true;
-        onListening(report.port);
+        onListening(report.ports);
         break;
       case 'not-listening':
         this.#reason = report.why;
-        onFailure(new ListenError(this.#host, this.#port, report.code, report.why));
+        onFailure(new ListenError(report.host, report.port, report.code, report.why));
         break;
       case 'full':
         this.#options.onConnectionsFull(this.#bounds.max, report.open, report.refused);

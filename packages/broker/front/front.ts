@@ -16,7 +16,7 @@ import { type HealthAnswer, type Meters, VERSION } from '@svc/wire';
 import { hostAndPortText } from '../config/addresses.js';
 import type { Config } from '../config/config.js';
 import { openEmbeddedGateway } from '../gateway/embedded.js';
-import { isFronted } from '../gateway/settings.js';
+import { gatewaySettings, isFronted } from '../gateway/settings.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
 import { logRates } from '../system/logging-rates.js';
@@ -97,6 +97,7 @@ export class NodeFront {
         : new FrontThreads({
             ...options,
             front: this.#http,
+            gateway: () => this.#gateway,
             threads,
             program: threadProgram,
             bounds,
@@ -121,7 +122,10 @@ export class NodeFront {
     this.#stopRates = logRates(this.#options, config.logRatesMs, () => totalsOf(meters), sizes);
     // First: whoever asks the plain port for the node's health asks whether it serves.
     if (config.gatewayEmbedded) this.#gateway = await this.#openGateway();
-    if (!isFronted(config)) await this.#listenPlain();
+    if (this.#threads !== null) await this.#listenByThreads(this.#threads);
+    else if (!isFronted(config)) {
+      this.#tellPlain(await this.#http.listen(config.bindAddress, config.port), '');
+    }
   }
 
   #openGateway(): Promise<Gateway> {
@@ -129,25 +133,36 @@ export class NodeFront {
       ...this.#options,
       front: this.#http,
       service: () => this.#service,
+      listens: this.#threads === null,
       connections: this.#bounds,
       onConnectionsFull: (open, refused) => this.#tellFull(this.#bounds.max, open, refused),
     });
   }
 
-  async #listenPlain(): Promise<void> {
+  async #listenByThreads(threads: FrontThreads): Promise<void> {
     const { config, logger } = this.#options;
-    const host = config.bindAddress;
-    const port = await this.#listen(host, config.port);
-    const address = hostAndPortText({ host, port });
-    const threads = this.#threads === null ? '' : `, by ${this.#threads.count} front threads`;
-    logger.info('http', `listening on ${address}${threads}`);
-    if (!config.jwtEnabled && !isLoopback(host)) logger.warn('http', openNodeText(address));
+    const { bindAddress: host, port } = config;
+    const plain = isFronted(config) ? null : { host, port };
+    const gateway = config.gatewayEmbedded ? gatewaySettings(config) : null;
+    const by = `, by ${threads.count} front threads`;
+    if (plain !== null) this.#http.attend(host);
+    const ports = await threads.listen({
+      plain,
+      gateway: gateway && { host: gateway.host, port: gateway.port, tls: gateway.tls },
+    });
+    if (gateway !== null) {
+      const place = { host: gateway.host, port: ports.gateway };
+      logger.info('gateway', `listening${by}`, { ...place, enforce: config.gatewayEnforce });
+    }
+    if (ports.plain !== null) this.#tellPlain(ports.plain, by);
   }
 
-  async #listen(host: string, port: number): Promise<number> {
-    if (this.#threads === null) return this.#http.listen(host, port);
-    this.#http.attend(host);
-    return this.#threads.listen(host, port);
+  #tellPlain(port: number, by: string): void {
+    const { config, logger } = this.#options;
+    const host = config.bindAddress;
+    const address = hostAndPortText({ host, port });
+    logger.info('http', `listening on ${address}${by}`);
+    if (!config.jwtEnabled && !isLoopback(host)) logger.warn('http', openNodeText(address));
   }
 
   #tellFull(max: number, open: number, refused: number): void {
@@ -169,8 +184,9 @@ export class NodeFront {
   /** Resolves when every request in flight has its answer, after `drainMs` at the latest. */
   async stop(drainMs: number): Promise<void> {
     const { gatewayDrainMs } = this.#options.config;
-    await this.#gateway?.close(Math.min(drainMs, gatewayDrainMs));
-    await this.#threads?.stop(drainMs);
+    const gatewayMs = Math.min(drainMs, gatewayDrainMs);
+    // What the threads have in flight is in flight here.
+    await Promise.all([this.#gateway?.close(gatewayMs), this.#threads?.stop(drainMs)]);
     await this.#http.stop(drainMs);
     this.#stopRates();
     this.#authenticator?.close();

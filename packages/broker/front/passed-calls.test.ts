@@ -23,10 +23,14 @@ test('an answer that is not read stays with the front of the core', () => {
     },
   };
   const lengths: number[] = [];
-  const calls = new PassedCalls(front, (kind, _, parts) => {
-    const bytes = Buffer.concat(parts);
-    lengths.push(kind === TO_THREAD.head ? splitHead(bytes)[1].length : bytes.length);
-  });
+  const calls = new PassedCalls(
+    front,
+    () => null,
+    (kind, _, parts) => {
+      const bytes = Buffer.concat(parts);
+      lengths.push(kind === TO_THREAD.head ? splitHead(bytes)[1].length : bytes.length);
+    },
+  );
   const head = { method: 'GET', target: '/', headers: [], owner: '\x7f\0\0\x01' };
   calls.begin(1, Buffer.concat(callParts(head, null)));
   expect(taken).toBe(HELD_BYTES_MAX);

@@ -1,13 +1,23 @@
 /**
- * Requests that a front thread passes on to the core's own front, on the core's side: calls in
- * memory (`CallRequest`), whose answers go through the ring.
+ * Requests that a front thread passes on to the core's own front, or to its gateway, on the core's
+ * side: calls in memory (`CallRequest`), whose answers go through the ring.
  *
- * What must hold: of an answer no more is on its way than WINDOW_BYTES beyond what the client's
- * socket has taken. The rest stays with the core's front, which counts it and measures how fast it
- * is read, as it does for sockets of its own.
+ * What must hold:
+ * - A body of the gateway's port that came in part goes on when whoever reads it asks for more: no
+ *   more of it is on the way than came in one turn of the thread's loop.
+ * - Of an answer no more is on its way than WINDOW_BYTES beyond what the client's socket has taken.
+ *   The rest stays with the core's front, which counts it and measures how fast it is read, as it
+ *   does for sockets of its own.
  */
-import type { AnswerHead, CallClient, HttpServer, MemoryCall } from '@svc/http';
-import { headAndBytes, splitCall, TO_THREAD } from './thread-frames.js';
+import type { AnswerHead, CallClient, CallRequest, HttpServer, MemoryCall } from '@svc/http';
+import {
+  headAndBytes,
+  type PassedCallHead,
+  splitBody,
+  splitCall,
+  splitPortCall,
+  TO_THREAD,
+} from './thread-frames.js';
 
 export type SendFrame = (kind: number, id: number, parts: readonly Uint8Array[]) => void;
 
@@ -18,13 +28,19 @@ export type SendFrame = (kind: number, id: number, parts: readonly Uint8Array[])
 const WINDOW_BYTES = 32_768;
 const NO_BYTES = new Uint8Array(0);
 
+/** Whoever carries a call out. */
+export type Callee = Pick<HttpServer, 'call'>;
+
 export class PassedCalls {
-  readonly #front: Pick<HttpServer, 'call'>;
+  readonly #front: Callee;
+  readonly #gateway: () => Callee | null;
   readonly #send: SendFrame;
   readonly #open = new Map<number, PassedCall>();
 
-  constructor(front: Pick<HttpServer, 'call'>, send: SendFrame) {
+  /** `gateway`: null while there is none. */
+  constructor(front: Callee, gateway: () => Callee | null, send: SendFrame) {
     this.#front = front;
+    this.#gateway = gateway;
     this.#send = send;
   }
 
@@ -33,11 +49,40 @@ export class PassedCalls {
   }
 
   begin(id: number, content: Uint8Array): void {
-    const { owner, body, ...request } = splitCall(content);
+    const { body, ...head } = splitCall(content);
+    this.#begin(id, this.#front, head, body);
+  }
+
+  /** A request that came to the gateway's port. */
+  beginAtPort(id: number, content: Uint8Array): void {
+    const [{ body, ...head }, bytes] = splitPortCall(content);
+    const gateway = this.#gateway();
+    if (gateway === null) {
+      this.#send(TO_THREAD.broken, id, []);
+      return;
+    }
+    if (body === 'begun') {
+      this.#begin(id, gateway, head, 'chunks');
+      this.#open.get(id)?.body(bytes, false);
+    } else this.#begin(id, gateway, head, body === 'whole' ? bytes : null);
+  }
+
+  #begin(
+    id: number,
+    callee: Callee,
+    { owner, ...head }: PassedCallHead,
+    body: CallRequest['body'],
+  ): void {
     const client = new PassedCall(id, this.#send, () => void this.#open.delete(id));
     this.#open.set(id, client);
     const peer = Buffer.from(owner, 'latin1');
-    client.call = this.#front.call({ ...request, body, peer, identity: null }, client);
+    client.call = callee.call({ ...head, body, peer, identity: null }, client);
+  }
+
+  /** More of the body of a request that came to the gateway's port. */
+  body(id: number, content: Uint8Array): void {
+    const [bytes, isLast] = splitBody(content);
+    this.#open.get(id)?.body(bytes, isLast);
   }
 
   /** The client's socket has taken so many bytes more. */
@@ -101,8 +146,14 @@ class PassedCall implements CallClient {
     this.#over();
   }
 
-  /** Bodies come whole. */
-  onReadOn(): void {}
+  onReadOn(): void {
+    this.#send(TO_THREAD.readOn, this.#id, []);
+  }
+
+  /** What came of a body. */
+  body(bytes: Uint8Array, isLast: boolean): void {
+    if (this.call?.sendBody(bytes, isLast) === true && !isLast) this.onReadOn();
+  }
 
   #give(bytes: Uint8Array): void {
     const head = this.#head;

@@ -38,10 +38,14 @@ import { mayNeedSlices } from '../requests/push-slices.js';
 import type { Channel } from './channel.js';
 import {
   ackAndPopParts,
+  bodyParts,
   callParts,
   commandParts,
   moreParts,
+  type PortCallBody,
+  type PortCallHead,
   popParts,
+  portCallParts,
   readDelivered,
   readOutcome,
   splitHead,
@@ -140,17 +144,40 @@ export class RemoteService implements Served, Elsewhere {
   }
 
   pass({ body, ...head }: PassedRequest, exchange: Exchange): void {
-    const id = this.#newId();
-    this.#passed.set(id, { exchange, answer: null });
-    exchange.onTaken = () => {
-      this.#passed.delete(id);
-      if (exchange.gone) this.#channel.send(TO_CORE.gone, id, []);
-    };
-    this.#beforePass();
+    const id = this.#beginPassed(exchange);
     const isShort = body !== null && body.length < SHORT_BODY_BYTES;
     const own = isShort ? new Uint8Array(body) : body;
     this.#channel.send(TO_CORE.call, id, callParts({ ...head, owner: exchange.owner }, own));
     if (isShort) exchange.keepOfBody(body.length);
+  }
+
+  /** A request to the gateway's port. Returns the number by which `sendBody` brings its rest. */
+  beginPortCall(
+    head: PortCallHead,
+    bytes: Uint8Array,
+    body: PortCallBody,
+    exchange: Exchange,
+  ): number {
+    const id = this.#beginPassed(exchange);
+    this.#channel.send(TO_CORE.portCall, id, portCallParts(head, bytes, body));
+    return id;
+  }
+
+  sendBody(id: number, bytes: Uint8Array, isLast: boolean): void {
+    if (this.#passed.has(id)) this.#channel.send(TO_CORE.body, id, bodyParts(bytes, isLast));
+  }
+
+  #beginPassed(exchange: Exchange): number {
+    const id = this.#newId();
+    this.#passed.set(id, { exchange, answer: null });
+    exchange.onTaken = () => {
+      const passed = this.#passed.get(id);
+      this.#passed.delete(id);
+      // Answered here, it is as if its client had gone.
+      if (exchange.gone || passed?.answer === null) this.#channel.send(TO_CORE.gone, id, []);
+    };
+    this.#beforePass();
+    return id;
   }
 
   /** From the core. */
@@ -187,7 +214,10 @@ export class RemoteService implements Served, Elsewhere {
   #receivedOfPassed(kind: number, id: number, content: Uint8Array): void {
     const passed = this.#passed.get(id);
     if (passed === undefined) return;
-    if (kind === TO_THREAD.broken) {
+    if (kind === TO_THREAD.readOn) {
+      passed.exchange.releaseBody();
+      passed.exchange.readOn();
+    } else if (kind === TO_THREAD.broken) {
       this.#passed.delete(id);
       passed.exchange.cutOff();
     } else if (kind === TO_THREAD.bytes) passed.answer?.add(content);

@@ -1,16 +1,30 @@
 /** The data that a front thread is started with, and the messages of its port beside the frames. */
-import type { ConnectionBounds } from '@svc/http';
+import type { ConnectionBounds, TlsFiles } from '@svc/http';
 import type { SummaryPart } from '@svc/wire';
 import type { Config } from '../config/config.js';
+
+export interface Place {
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+}
+
+/** The ports that threads serve; null: not this one. */
+export interface Places {
+  readonly plain: Place | null;
+  readonly gateway: (Place & { readonly tls: TlsFiles | null }) | null;
+}
+
+/** The ports that are listened at, in the place of those that were free ones; null: not this one. */
+export type Listening = { readonly [Name in keyof Places]: number | null };
 
 export interface ThreadData {
   readonly isFrontThread: true;
   readonly config: Config;
-  /** Threads that serve the port. Each has an equal part of what is bounded for the node. */
+  /** Threads that serve the ports. Each has an equal part of what is bounded for the node. */
   readonly threads: number;
-  readonly host: string;
-  /** 0: a free one. */
-  readonly port: number;
+  readonly places: Places;
+  /** Of each port. */
   readonly connections: Pick<ConnectionBounds, 'max' | 'perAddressMax'>;
   readonly toCore: SharedArrayBuffer;
   readonly toThread: SharedArrayBuffer;
@@ -41,8 +55,8 @@ export const FRONT_TIMES = [
 /** From the thread. */
 export type ThreadReport =
   | typeof WAKE
-  | { readonly kind: 'listening'; readonly port: number }
-  | { readonly kind: 'not-listening'; readonly code: string; readonly why: string }
+  | { readonly kind: 'listening'; readonly ports: Listening }
+  | ({ readonly kind: 'not-listening'; readonly code: string; readonly why: string } & Place)
   /** Connections are refused. */
   | { readonly kind: 'full'; readonly open: number; readonly refused: number }
   /** In the order of `FRONT_TIMES`. */

@@ -11,6 +11,9 @@
  *                     calls       counters that have risen (`CALL_COUNTERS`), as varints
  *                     call        a request for the core's own front: JSON of its head | body
  *                     more        so many bytes of its answer were taken, as a varint
+ *                     port call   a request for the core's gateway: JSON of its head | its body, or
+ *                                 what came of it
+ *                     body        more of that body: last u8 | bytes
  *     to the thread:  outcome     an answer (`outcome-codec.ts`)
  *                     acked       verdicts that belong to the outcome behind it
  *                     delivered   what a pop has taken, with the payloads
@@ -20,6 +23,7 @@
  *                     head        of the answer to a call: JSON of it | its first bytes
  *                     bytes       the next bytes of that answer
  *                     broken      there is no more of it: the connection is to be closed
+ *                     read on     the core takes more of the body of a port call
  *
  * Commands and outcomes are those that a follower and its leader exchange: one codec, one set of
  * checks. Only a pop's answer differs, because a follower reads payloads from its own log, and a
@@ -51,6 +55,8 @@ export const TO_CORE = {
   call: 7,
   more: 8,
   ackAndPop: 9,
+  portCall: 10,
+  body: 11,
 } as const;
 export const TO_THREAD = {
   outcome: 1,
@@ -62,6 +68,7 @@ export const TO_THREAD = {
   head: 7,
   bytes: 8,
   broken: 9,
+  readOn: 10,
 } as const;
 
 /** In the order of their varints. */
@@ -312,6 +319,37 @@ export function splitCall(content: Uint8Array): PassedCallHead & { body: Uint8Ar
   const [json, body] = splitJson(content);
   const { hasBody, ...head } = JSON.parse(json) as PassedCallHead & { hasBody: boolean };
   return { ...head, body: hasBody ? body : null };
+}
+
+/** Whether the bytes behind a head are the whole body, or what came of it, or there is none. */
+export type PortCallBody = 'none' | 'whole' | 'begun';
+
+/** The head of a request to the gateway's port, with all its headers as they came. */
+export type PortCallHead = PassedCallHead;
+
+export function portCallParts(
+  head: PortCallHead,
+  bytes: Uint8Array,
+  body: PortCallBody,
+): Uint8Array[] {
+  const json = Buffer.from(JSON.stringify({ ...head, body }));
+  return [lengthOf(json), json, bytes];
+}
+
+export function splitPortCall(
+  content: Uint8Array,
+): readonly [PortCallHead & { readonly body: PortCallBody }, Uint8Array] {
+  const [json, bytes] = splitJson(content);
+  return [JSON.parse(json) as PortCallHead & { body: PortCallBody }, bytes];
+}
+
+export function bodyParts(bytes: Uint8Array, isLast: boolean): Uint8Array[] {
+  return [Uint8Array.of(Number(isLast)), bytes];
+}
+
+/** The bytes, and whether they are the last. */
+export function splitBody(content: Uint8Array): readonly [Uint8Array, boolean] {
+  return [content.subarray(1), content[0] === 1];
 }
 
 export function headAndBytes(head: AnswerHead, bytes: Uint8Array): Uint8Array[] {

@@ -106,6 +106,7 @@ beforeEach(() => {
     send: into(toThread),
     nowMs: () => 5000,
     front: { rim: { answers }, call: () => unused() },
+    gateway: () => null,
     meters,
   });
   service = new RemoteService(

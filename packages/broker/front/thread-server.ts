@@ -28,7 +28,7 @@ import type {
 } from '@svc/http';
 import type { Meters } from '@svc/wire';
 import { NO_LEADER } from '../reads/held-reads.js';
-import { PassedCalls, type SendFrame } from './passed-calls.js';
+import { type Callee, PassedCalls, type SendFrame } from './passed-calls.js';
 import {
   addCalls,
   deliveredParts,
@@ -59,6 +59,8 @@ export interface ThreadServerOptions {
   readonly nowMs: () => number;
   /** The core's own front, which serves what threads do not. */
   readonly front: ThreadFront;
+  /** null: it is not open, or there is none. */
+  readonly gateway: () => Callee | null;
   readonly meters: Meters;
 }
 
@@ -78,7 +80,7 @@ export class ThreadServer {
 
   constructor(options: ThreadServerOptions) {
     this.#options = options;
-    this.#calls = new PassedCalls(options.front, options.send);
+    this.#calls = new PassedCalls(options.front, options.gateway, options.send);
   }
 
   /** Requests of the thread that wait here. */
@@ -112,6 +114,12 @@ export class ThreadServer {
         break;
       case TO_CORE.call:
         this.#calls.begin(id, content);
+        break;
+      case TO_CORE.portCall:
+        this.#calls.beginAtPort(id, content);
+        break;
+      case TO_CORE.body:
+        this.#calls.body(id, content);
         break;
       case TO_CORE.more:
         this.#calls.taken(id, readMore(content));

@@ -22,6 +22,8 @@ export interface EmbeddedOptions {
   readonly front: Pick<HttpServer, 'call'>;
   /** null while the node serves nothing. */
   readonly service: () => (GrantService & { readonly kv: KvService }) | null;
+  /** False: front threads listen at its port. */
+  readonly listens: boolean;
   readonly connections: ConnectionBounds;
   readonly onConnectionsFull: (open: number, refused: number) => void;
 }

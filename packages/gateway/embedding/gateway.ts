@@ -6,7 +6,15 @@
  * store is away: until then requests are 503. A setting that cannot be ends the node's start;
  * signing material that cannot be used costs the logins alone.
  */
-import { type ConnectionBounds, ROUTES, Router, type TlsFiles } from '@svc/http';
+import {
+  type CallClient,
+  type CallRequest,
+  type ConnectionBounds,
+  type MemoryCall,
+  ROUTES,
+  Router,
+  type TlsFiles,
+} from '@svc/http';
 import type { Rate } from '../base/bucket.js';
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/logger.js';
@@ -115,6 +123,8 @@ export interface GatewayOptions {
   readonly logger: Logger;
   /** The node's name among those of the cluster: usage is counted under it. */
   readonly node: string;
+  /** False: others listen at the port, and hand its requests to `call`. */
+  readonly listens: boolean;
   readonly connections: ConnectionBounds;
   readonly onConnectionsFull: (open: number, refused: number) => void;
 }
@@ -317,8 +327,13 @@ export class Gateway {
   }
 
   async #open(): Promise<void> {
-    const { settings, logger } = this.#options;
-    const port = await this.#listener.listen(settings.host, settings.port);
+    const { settings, logger, listens } = this.#options;
+    const { host } = settings;
+    const { isEnforced } = settings.passage;
+    if (listens) {
+      const port = await this.#listener.listen(host, settings.port);
+      logger.info(TARGET, 'listening', { host, port, enforce: isEnforced });
+    } else this.#listener.attend();
     this.#state.start();
     this.#inventory.start();
     this.#state.boot(settings.boot).then(
@@ -331,8 +346,11 @@ export class Gateway {
     this.#usage.start().catch((error: unknown) => {
       logger.error(TARGET, 'usage is not counted', { error: String(error) });
     });
-    const { isEnforced } = settings.passage;
-    logger.info(TARGET, 'listening', { host: settings.host, port, enforce: isEnforced });
+  }
+
+  /** A request that came to the port of whoever listens in its place. */
+  call(request: CallRequest, client: CallClient): MemoryCall {
+    return this.#listener.call(request, client);
   }
 
   retire(): void {

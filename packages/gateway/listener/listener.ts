@@ -1,6 +1,6 @@
 /**
  * The gateway's port: each request from its head to the pipeline, and on to the broker's front in
- * memory.
+ * memory. It comes from a socket, or as a call in memory from whoever has the socket.
  *
  *     head -> edge -> own path? -> which route? -> pipeline -> relay
  *      \-> 4xx  \-> 403, 414, 429, 431  \-> 404    \-> refused   \-> 502, 504
@@ -16,13 +16,17 @@
  */
 import {
   type BodySource,
+  type CallClient,
   type Caller,
+  type CallRequest,
   type ConnectionBounds,
   Exchange,
   type FrontLogger,
   HeldBody,
   type Identity,
   ListenerRim,
+  type MemoryCall,
+  MemoryCalls,
   peerOf,
   ROLE_BITS,
   readBody,
@@ -115,6 +119,7 @@ export class GatewayListener {
   readonly #config: ListenerConfig;
   readonly #rim: ListenerRim;
   readonly #sockets: SocketListener;
+  readonly #calls: MemoryCalls;
   readonly #bounds: HeadBounds;
 
   /** Throws for TLS files that are none. */
@@ -137,13 +142,26 @@ export class GatewayListener {
       },
       (response, request, tracked) => this.#handle(response, request, tracked),
     );
+    this.#calls = new MemoryCalls(this.#sockets.connections, (response, request) =>
+      this.#handle(response, request, null),
+    );
   }
 
   /** Resolves with the port; rejects with `ListenError`. */
   async listen(host: string, port: number): Promise<number> {
     const listensAt = await this.#sockets.listen(host, port);
-    this.#rim.startSweeping();
+    this.attend();
     return listensAt;
+  }
+
+  /** In place of `listen`, where others listen and hand their requests over. */
+  attend(): void {
+    this.#rim.startSweeping();
+  }
+
+  /** A request that came to a port of others; `peer` is the address of its socket. */
+  call(request: CallRequest, client: CallClient): MemoryCall {
+    return this.#calls.begin(request, client);
   }
 
   inFlight(): number {
@@ -161,6 +179,7 @@ export class GatewayListener {
     await this.#rim.drained(drainMs);
     this.#rim.stopSweeping();
     this.#sockets.close();
+    this.#calls.close();
   }
 
   #handle(
