@@ -10,9 +10,9 @@
  *
  * The body of a stranger is not read, here either. What came with a head goes with it; then the
  * connection is not read until the core asks for more, and so on, each time for what comes in one
- * turn of the loop (512 KiB, or a few times that while nothing else is to be done). So a body's pace
- * and its end are measured where they are for every body. What this thread holds of it counts in a
- * budget of its own until the core asks for more, or has answered.
+ * turn of the loop (512 KiB, or a few times that while nothing else is to be done). So a body's
+ * pace and its end are measured where they are for every body. What this thread holds of it counts
+ * in a budget of its own until the core asks for more, or has answered.
  *
  * Rejected: reading bodies whole before they are handed over, as the plain port does, for whoever
  * has no key could then fill the budget of those who have one.

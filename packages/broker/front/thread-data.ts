@@ -15,7 +15,7 @@ export interface Places {
   readonly gateway: (Place & { readonly tls: TlsFiles | null }) | null;
 }
 
-/** The ports that are listened at, in the place of those that were free ones; null: not this one. */
+/** The ports that are listened at; null: not this one. */
 export type Listening = { readonly [Name in keyof Places]: number | null };
 
 export interface ThreadData {
