@@ -44,6 +44,7 @@ let port = 0;
 let admit: (incoming: IncomingRequest) => Admission;
 let logged: string[] = [];
 let ownAnswer: (request: OwnRequest) => Promise<OwnAnswer>;
+let gatePage: (request: OwnRequest) => Promise<OwnAnswer | null>;
 /** The answers that the pipeline was told of. */
 let finished: Parameters<Admitted['finish']>[0][] = [];
 
@@ -68,13 +69,17 @@ beforeEach(async () => {
   finished = [];
   logged = [];
   ownAnswer = async () => refusalAnswer(NOT_FOUND);
+  gatePage = async () => null;
   admit = () => admitted();
   listener = new GatewayListener(
     {
       upstream: front.server,
       passage: { admit: (incoming) => admit(incoming) },
       targets: new Targets(ROUTES, new Router(ROUTES)),
-      routes: { answer: (request) => ownAnswer(request) },
+      routes: {
+        answer: (request) => ownAnswer(request),
+        gatePage: (request) => gatePage(request),
+      },
       addresses: new ClientAddresses(new Networks([]), 64),
       rates: new AddressRates({ data: null, web: null, trackedMax: 10 }),
       origins: new Origins({
@@ -249,6 +254,35 @@ describe('a route of its own', () => {
     expect(logged.splice(0)).toHaveLength(2);
     ownAnswer = async () => jsonAnswer({ ok: true });
     expect((await client.request(LOGIN, { method: 'HEAD' })).body).toBe('');
+  });
+});
+
+describe('a page', () => {
+  test('is let through or not by the gate, its files are not asked about', async () => {
+    const direct = await front.client().request('/queues');
+    expect((await client.request('/queues')).status).toBe(direct.status);
+    const asked: string[] = [];
+    gatePage = async ({ path, query }) => {
+      asked.push(`${path}?${query}`);
+      return redirect(303, '/auth/login');
+    };
+    const { status, headers } = await client.request('/queues?a=b');
+    expect([status, headers.get('location')]).toEqual([303, '/auth/login']);
+    const asset = await client.request('/assets/app.js');
+    expect(asset.status).toBe((await front.client().request('/assets/app.js')).status);
+    expect(asked).toEqual(['/queues?a=b']);
+  });
+
+  test('whose reader goes while the gate decides costs nothing more', async () => {
+    let decide = () => {};
+    gatePage = () => new Promise((resolve) => (decide = () => resolve(null)));
+    client.send(requestBytes('/queues', {}));
+    await until(() => listener.inFlight() === 1);
+    client.destroy();
+    await until(() => listener.inFlight() === 0);
+    decide();
+    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+    expect(front.server.inFlight()).toBe(0);
   });
 });
 

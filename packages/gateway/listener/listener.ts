@@ -62,7 +62,7 @@ export interface ListenerParts {
   readonly passage: Pick<Passage, 'admit'>;
   readonly targets: Pick<Targets, 'of'>;
   /** Logins, console, operators, control plane. */
-  readonly routes: Pick<OwnRoutes, 'answer'>;
+  readonly routes: Pick<OwnRoutes, 'answer' | 'gatePage'>;
   readonly addresses: Pick<ClientAddresses, 'of'>;
   readonly rates: Pick<AddressRates, 'take'>;
   readonly origins: Origins;
@@ -274,7 +274,7 @@ export class GatewayListener {
         this.#own(arrival);
         break;
       case 'page':
-        this.#relay(arrival, PAGE, null, null, arrival.response);
+        this.#page(arrival);
         break;
       case 'route':
         this.#admit(arrival, target);
@@ -296,29 +296,51 @@ export class GatewayListener {
 
   /** A body that is too long is refused before anybody asks who sends it. */
   #answerOwn(arrival: Arrival): void {
-    const { exchange, response, method, path, query, head, headers } = arrival;
-    const { webBodyBytesMax } = this.#config;
-    if (head.bodyLength > webBodyBytesMax) {
+    const { exchange, response, head } = arrival;
+    if (head.bodyLength > this.#config.webBodyBytesMax) {
       refuse(exchange, REFUSALS.bodyTooLarge);
       return;
     }
     const body = new HeldBody(response, exchange, 'growing');
-    const request: OwnRequest = {
-      method,
-      path,
-      query: query ?? '',
-      header: (name) => headerOf(headers, name),
-      clientKey: arrival.client.key,
-      isSecure: arrival.isSecure,
-      readBody: (bytesMax) => this.#wholeBody(arrival, body, Math.min(bytesMax, webBodyBytesMax)),
-    };
     this.#parts.routes
-      .answer(request)
+      .answer(this.#ownRequest(arrival, body))
       .then((answer) => answerOwn(exchange, answer))
       .catch((error: unknown) => {
         this.#parts.logger.error('an own route failed', error);
         refuse(exchange, INTERNAL);
       });
+  }
+
+  #ownRequest(arrival: Arrival, body: BodySource): OwnRequest {
+    const { method, path, query, headers, client, isSecure: secure } = arrival;
+    const { webBodyBytesMax } = this.#config;
+    return {
+      method,
+      path,
+      query: query ?? '',
+      header: (name) => headerOf(headers, name),
+      clientKey: client.key,
+      isSecure: secure,
+      readBody: (bytesMax) => this.#wholeBody(arrival, body, Math.min(bytesMax, webBodyBytesMax)),
+    };
+  }
+
+  /** Files of the page are for everybody, the page itself for those who may see it. */
+  #page(arrival: Arrival): void {
+    const { exchange, response, path } = arrival;
+    if (path.startsWith(ASSETS)) {
+      this.#relay(arrival, PAGE, null, null, response);
+      return;
+    }
+    const body = new HeldBody(response, exchange, 'growing');
+    this.#parts.routes
+      .gatePage(this.#ownRequest(arrival, body))
+      .then((answer) => {
+        if (!exchange.open) return;
+        if (answer === null) this.#relay(arrival, PAGE, null, null, body);
+        else answerOwn(exchange, answer);
+      })
+      .catch((error: unknown) => exchange.failed('a page failed', error));
   }
 
   /** Never resolves where the request is answered instead: the body is too long, or breaks off. */
@@ -425,6 +447,7 @@ export class GatewayListener {
 
 const GATEWAY: Caller = { kind: 'caller', subject: null, roles: ROLE_BITS.admin };
 const TOO_LARGE_TEXT = refusalText(REFUSALS.bodyTooLarge);
+const ASSETS = '/assets/';
 const PAGE_TIMEOUT_MS = 35_000;
 const PAGE: RelayedRequest = {
   countsAnswer: false,

@@ -16,8 +16,6 @@ test.each([
   ['GET', '/api/console/overview'],
   ['DELETE', '/api/operator/users'],
   ['POST', '/api/cp/bootstrap'],
-  ['GET', '/console'],
-  ['GET', '/console/x.js'],
 ])("%s %s is the gateway's own", (method, path) => {
   expect(targets.of(method, path)).toEqual({ kind: 'own' });
 });
@@ -27,6 +25,7 @@ test.each([
   ['HEAD', '/queues/a'],
   ['GET', '/assets/app.js'],
   ['GET', '/login'],
+  ['GET', '/console'],
 ])('%s %s is the page', (method, path) => {
   expect(targets.of(method, path)).toEqual({ kind: 'page' });
 });

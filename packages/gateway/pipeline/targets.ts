@@ -34,8 +34,8 @@ const BLOCKED: RouteTarget = {
   isPop: false,
 };
 
-const OWN_PATHS: ReadonlySet<string> = new Set(['/healthz', '/.well-known/jwks.json', '/console']);
-const OWN_PREFIXES = ['/auth/', '/api/console/', '/api/operator/', '/api/cp/', '/console/'];
+const OWN_PATHS: ReadonlySet<string> = new Set(['/healthz', '/.well-known/jwks.json']);
+const OWN_PREFIXES = ['/auth/', '/api/console/', '/api/operator/', '/api/cp/'];
 /** Below these there are routes, or nothing. */
 const CLOSED = /^\/(api|streams|internal|migration|metrics|status)(\/|$)/;
 

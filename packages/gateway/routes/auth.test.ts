@@ -174,7 +174,7 @@ test('the page escapes what it is given and runs nothing', async () => {
   expect(String(body)).toContain('&quot;&gt;&lt;script&gt;');
   const policy = headerOf({ body, ...answer }, 'Content-Security-Policy') ?? '';
   expect(policy).toMatch(
-    /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; frame-ancestors 'none'/,
+    /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; form-action 'self'; /,
   );
   const shownPage = await node.ask('GET /auth/login?next=%2Fx');
   expect(String(shownPage.body)).toContain('name="next" value="/x"');
@@ -272,5 +272,76 @@ describe('a host that only verifies', () => {
     const token = node.users.admin.bearer;
     const answer = await node.ask(`GET /auth/session-token?token=${token}`);
     expect(codeOf(answer)).toBe('401 unauthorized');
+  });
+});
+
+describe('a page of the dashboard', () => {
+  const BROWSER = { accept: 'text/html,*/*', 'sec-fetch-mode': 'navigate' };
+  const cookie = (user: 'viewer' | 'operator') => ({
+    cookie: `svc_session=${node.users[user].bearer}`,
+  });
+
+  test.each([
+    ['/', '/auth/login'],
+    ['/queues/a%20b?range=1h', '/auth/login?next=%2Fqueues%2Fa%2520b%3Frange%3D1h'],
+    ['/a?to=http://evil.example', '/auth/login'],
+    ['//evil.example/', '/auth/login'],
+  ])('%s leads whoever has no session to the login, and back', async (path, login) => {
+    const answer = await node.askPage(path, BROWSER);
+    expect([answer?.status, answer && headerOf(answer, 'Location')]).toEqual([303, login]);
+    expect((await node.askPage(path, { accept: 'TEXT/HTML' }))?.status).toBe(303);
+  });
+
+  test('is for sessions, whatever their role, and for keys that read', async () => {
+    for (const brings of [cookie('viewer'), cookie('operator'), bearer(node.apiKey)]) {
+      expect(await node.askPage('/queues', { ...BROWSER, ...brings })).toBeNull();
+    }
+    const ended = { cookie: 'svc_session=nonsense' };
+    expect((await node.askPage('/', { ...BROWSER, ...ended }))?.status).toBe(303);
+  });
+
+  test('is refused to programs that bring nothing, and while the store is away', async () => {
+    const told = async (brings: Brings) => codeOf((await node.askPage('/', brings)) as OwnAnswer);
+    const script = { 'sec-fetch-mode': 'cors', accept: 'text/html' };
+    expect(await told({})).toBe('401 unauthorized');
+    expect(await told({ ...script, cookie: 'svc_session=nonsense' })).toBe('401 unauthorized');
+    node.records.store.get = async () => {
+      throw new StoreUnavailableError('read');
+    };
+    expect(await told({ ...BROWSER, ...cookie('viewer') })).toBe('503 unavailable');
+  });
+});
+
+describe('a refusal that a person sees', () => {
+  const browser = { accept: 'text/html' };
+
+  test('is the login page with the reason, and what was typed but the password', async () => {
+    node.parts.passwords.verify = async () => true;
+    for (let i = 0; i < 10; i++) await logIn(right);
+    const answer = await logIn({ ...right, next: '/queues' }, browser);
+    expect([answer.status, headerOf(answer, 'Retry-After')]).toEqual([429, '60']);
+    const body = String(answer.body);
+    expect(body).toContain('Too many login attempts. Try again in 60 seconds.');
+    expect(body).toContain('name="next" value="/queues"');
+    expect(body).toContain('P@acme.example');
+    expect(body).not.toContain('right &amp;');
+  });
+
+  test.each([
+    ['GET /auth/google', 404, 'This login is not configured.', '/'],
+    ['GET /auth/google/callback?code=c', 404, 'This login is not configured.', '/'],
+    ['GET /auth/session-token?token=t', 401, 'No session.', '/auth/session-token'],
+    ['GET /auth/me', 401, 'No session.', '/auth/me'],
+    ['GET /auth/nothing', 404, 'Not found.', '/'],
+  ])('%s', async (at, status, text, next) => {
+    const answer = await node.ask(at, '', browser);
+    expect(answer.status).toBe(status);
+    expect(String(answer.body)).toContain(text);
+    expect(String(answer.body)).toContain(`name="next" value="${next}"`);
+    const program = await node.ask(at, '', { accept: '*/*' });
+    expect([program.status, JSON.parse(String(program.body)).code !== undefined]).toEqual([
+      status,
+      true,
+    ]);
   });
 });

@@ -29,7 +29,8 @@ import { ACT_HEADER, clusterNamed, cookieNamesOf, isLiveOperator, roleOn } from 
 import { urlencoded } from './body-form.js';
 import { allClusters } from './cluster-list.js';
 import { localPath } from './local-path.js';
-import { type LoginPage, loginPage } from './login-page.js';
+import { loginPage, refusedLogin } from './login-page.js';
+import { isNavigation } from './page-gate.js';
 import {
   jsonAnswer,
   type OwnAnswer,
@@ -72,22 +73,12 @@ export async function logIn(
   return redirect(303, localPath(next), [['Set-Cookie', cookie], ...headers]);
 }
 
-function page(parts: RouteParts, shown: Pick<LoginPage, 'status' | 'next' | 'email' | 'fault'>) {
-  const { providers, tokens, config } = parts;
-  const { portal } = config;
-  const hasForm = tokens.canSign;
-  const elsewhere = portal === null ? [] : [{ href: portal.url, label: portal.label }];
-  const next = encodeURIComponent(shown.next);
-  const here = providers.map(({ name, label }) => ({ href: `/auth/${name}?next=${next}`, label }));
-  return loginPage({ ...shown, hasForm, links: hasForm ? here : elsewhere });
-}
-
 const loginShownRoute = ownRoute({
   at: 'GET /auth/login',
   guard,
   handle: async (parts, { query }) => {
     const next = localPath(query.get('next') ?? '');
-    return page(parts, { status: 200, next, email: '', fault: null });
+    return loginPage(parts, { status: 200, next, email: '', fault: null });
   },
 });
 
@@ -99,7 +90,10 @@ const loginRoute = ownRoute({
     const { records, passwords, logins, tokens } = parts;
     if (!tokens.canSign) return REFUSALS.notConfigured;
     const attempt = logins.begin(request.clientKey, email, records.clock.nowMs());
-    if ('code' in attempt) return attempt;
+    if ('code' in attempt) {
+      if (!isNavigation(request)) return attempt;
+      return refusedLogin(parts, attempt, { next: localPath(next), email });
+    }
     // A name that is no address is looked up like one that is, and found as little.
     const user = await findUserByEmail(records, emailOf(email) ?? '@');
     const isRight = await passwords.verify(password, user?.value.password_hash);
@@ -110,7 +104,8 @@ const loginRoute = ownRoute({
         return answer;
       }
     }
-    return page(parts, { status: 401, next: localPath(next), email, fault: WRONG });
+    const typed = { next: localPath(next), email, isTyped: true };
+    return loginPage(parts, { status: 401, fault: WRONG, ...typed });
   },
 });
 

@@ -16,6 +16,8 @@ import { BrokerUnavailableError } from '../upkeep/inventory.js';
 import { actingOf, callerOf } from './acting.js';
 import { type BodyForm, isFault } from './body-form.js';
 import { BAD_CONTROL_TOKEN, INTERNAL, invalidBody, NOT_FOUND, type Surface } from './faults.js';
+import { nextAfter, refusedLogin } from './login-page.js';
+import { isNavigation, pageGate } from './page-gate.js';
 import {
   type Acting,
   isRefusal,
@@ -48,7 +50,24 @@ export class OwnRoutes {
   async answer(request: OwnRequest): Promise<OwnAnswer> {
     try {
       const result = await this.#handle(request);
-      return isRefusal(result) ? refusalAnswer(result) : result;
+      return isRefusal(result) ? this.#refused(request, result) : result;
+    } catch (error) {
+      return this.#refused(request, this.#refusalOf(error, request));
+    }
+  }
+
+  /** A login that a person opened in a browser is refused by its page. */
+  #refused(request: OwnRequest, refusal: Refusal): OwnAnswer {
+    const isPage = surfaceOf(request.path) === 'auth' && isNavigation(request);
+    if (!isPage) return refusalAnswer(refusal);
+    return refusedLogin(this.#parts, refusal, { next: nextAfter(request, refusal), email: '' });
+  }
+
+  /** null: whoever asks may have the page. Never rejects. */
+  async gatePage(request: OwnRequest): Promise<OwnAnswer | null> {
+    try {
+      const result = await pageGate(this.#parts, request);
+      return result !== null && isRefusal(result) ? refusalAnswer(result) : result;
     } catch (error) {
       return refusalAnswer(this.#refusalOf(error, request));
     }

@@ -58,6 +58,8 @@ export interface RouteNode {
   readonly apiKey: string;
   /** `at`: `METHOD /path?query`. A string is sent as it is. */
   ask(at: string, body?: unknown, headers?: Brings): Promise<OwnAnswer>;
+  /** `target`: path and query of a page. null: it is given. */
+  askPage(target: string, headers: Brings): Promise<OwnAnswer | null>;
 }
 
 const CONFIG: RouteConfig = {
@@ -134,6 +136,7 @@ export async function routeNode(
     users,
     apiKey: plaintext,
     ask: (at, body, headers = {}) => routes.answer(requestOf(at, body, headers)),
+    askPage: (target, headers) => routes.gatePage(requestOf(`GET ${target}`, '', headers)),
   };
 }
 
