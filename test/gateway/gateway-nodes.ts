@@ -1,0 +1,181 @@
+/**
+ * Three nodes that run the gateway, each on a port of its own beside the plain API, and the
+ * clusters of tenants behind it, made as a control plane does.
+ */
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { Cluster, until } from '../cluster/cluster.js';
+import type { ClusterNode } from '../cluster/cluster-node.js';
+import { type Answer, HttpClient } from '../process/http-client.js';
+import type { Environment } from '../process/node-under-test.js';
+import { freePorts } from '../process/ports.js';
+
+const TOKEN = 'the token of the control plane';
+const READY_MS_MAX = 60_000;
+
+/** A cluster as its tenant's clients know it. */
+export interface TenantAccess {
+  readonly slug: string;
+  readonly key: string;
+  readonly keyId: string;
+  readonly clusterId: string;
+  /** The tenant that the broker sees. */
+  readonly brokerTenant: string;
+}
+
+export interface Provisioning {
+  readonly slug: string;
+  /** Whose cluster it is; absent: a tenant of the same name. */
+  readonly tenant?: string;
+  readonly plan?: string;
+  readonly scopes?: readonly string[];
+  readonly overrides?: Readonly<Record<string, number | null>>;
+}
+
+/** Every limit of a plan, as what a test does not want to meet. */
+export const UNLIMITED = {
+  max_req_per_sec: null,
+  max_msgs_per_sec: null,
+  max_queues: null,
+  max_partitions_per_queue: null,
+  max_parked_pops: null,
+  max_payload_bytes: null,
+  max_batch_items: null,
+  max_retained_bytes: null,
+  max_retention_seconds: null,
+} as const;
+
+export class GatewayNodes {
+  readonly cluster: Cluster;
+  /** The gateway of each node, by its place in `cluster.nodes`. */
+  readonly gateways: readonly HttpClient[];
+  #turn = 0;
+  #provisioned = 0;
+  readonly #lines: Promise<unknown>[] = [];
+
+  private constructor(cluster: Cluster, gateways: readonly HttpClient[]) {
+    this.cluster = cluster;
+    this.gateways = gateways;
+  }
+
+  static async open(environment: Environment = {}): Promise<GatewayNodes> {
+    const cluster = await Cluster.create({
+      size: 3,
+      environment: {
+        SVC_PROXY_EMBEDDED: 'true',
+        SVC_PROXY_ENFORCE: 'true',
+        SVC_PROXY_CP_TOKEN: TOKEN,
+        SVC_PROXY_JWT_SECRET: 'the secret of the sessions of a test',
+        SVC_TENANCY_HEADER: 'true',
+        SVC_KV_TRUSTED_PROXY: '1',
+        ...environment,
+      },
+    });
+    const ports = await freePorts(cluster.nodes.length);
+    for (const [i, node] of cluster.nodes.entries()) {
+      const spool = join(cluster.scratch, `spool-${node.number}`);
+      node.variables = { SVC_PROXY_PORT: `${ports[i]}`, SVC_PROXY_SPOOL_DIR: spool };
+    }
+    const nodes = new GatewayNodes(
+      cluster,
+      ports.map((port) => new HttpClient(port)),
+    );
+    try {
+      await cluster.startAll();
+      await Promise.all(cluster.nodes.map((node) => nodes.serving(node)));
+    } catch (error) {
+      await nodes.close(true);
+      throw error;
+    }
+    return nodes;
+  }
+
+  gatewayOf(node: ClusterNode): HttpClient {
+    return this.gateways[this.cluster.nodes.indexOf(node)] as HttpClient;
+  }
+
+  /** Until the records are there, which a node writes or finds after its start. */
+  async serving(node: ClusterNode): Promise<void> {
+    await until(READY_MS_MAX, `the gateway of node ${node.number}`, async () => {
+      const answer = await this.control('GET', 'clusters', undefined, node).catch(() => null);
+      return answer?.status === 200 ? true : null;
+    });
+  }
+
+  /** A call of the control plane, to any node. */
+  control(method: string, path: string, body?: object, node?: ClusterNode): Promise<Answer> {
+    const gateway = node === undefined ? this.#next() : this.gatewayOf(node);
+    const bytes = body === undefined ? undefined : JSON.stringify(body);
+    const headers = { 'x-svc-cp-token': TOKEN };
+    return gateway.send(method, `/api/cp/${path}`, bytes, { headers, timeoutMs: 40_000 });
+  }
+
+  /** The parsed answer of a call that must succeed. */
+  async controlled(method: string, path: string, body?: object): Promise<unknown> {
+    const { status, text } = await this.control(method, path, body);
+    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
+    return JSON.parse(text);
+  }
+
+  /**
+   * One after the other on each node: all clusters are counted in the row of one cell, and whoever
+   * finds it changed five times is told to come again.
+   */
+  async provision(wanted: Provisioning): Promise<TenantAccess> {
+    const place = this.#provisioned++ % this.gateways.length;
+    const before = this.#lines[place];
+    const made = (async () => {
+      await before;
+      return this.#provision(wanted);
+    })();
+    this.#lines[place] = made.catch(() => undefined);
+    return made;
+  }
+
+  async #provision(wanted: Provisioning): Promise<TenantAccess> {
+    const { slug, tenant = slug, plan = 'dedicated-s', overrides = UNLIMITED } = wanted;
+    const scopes = wanted.scopes ?? ['produce', 'consume', 'admin', 'read'];
+    const key = `qk_live_${randomBytes(16).toString('hex')}`;
+    const made = (await this.#repeated('POST', 'provision', {
+      tenant_slug: tenant,
+      cluster_slug: slug,
+      plan,
+      user_id: randomUUID(),
+      email: `${slug}@${tenant}.example`,
+      role: 'admin',
+      key_name: 'test',
+      key_hash: createHash('sha256').update(key).digest('hex'),
+      scopes,
+      overrides,
+    })) as { cluster_id: string; broker_tenant_uuid: string; key_id: string };
+    return {
+      slug,
+      key,
+      keyId: made.key_id,
+      clusterId: made.cluster_id,
+      brokerTenant: made.broker_tenant_uuid,
+    };
+  }
+
+  async #repeated(method: string, path: string, body: object): Promise<unknown> {
+    for (;;) {
+      const { status, text } = await this.control(method, path, body);
+      if (status < 300) return JSON.parse(text);
+      if (status !== 503) throw new Error(`${method} ${path}: ${status} ${text}`);
+    }
+  }
+
+  async close(failure: boolean): Promise<void> {
+    for (const gateway of this.gateways) gateway.close();
+    await this.cluster.close(failure);
+  }
+
+  #next(): HttpClient {
+    return this.gateways[this.#turn++ % this.gateways.length] as HttpClient;
+  }
+}
+
+/** What a client of a tenant sends with each request. */
+export function accessHeaders({ slug, key }: Pick<TenantAccess, 'slug' | 'key'>) {
+  return { host: `${slug}.example`, authorization: `Bearer ${key}` };
+}
