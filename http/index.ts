@@ -18,7 +18,12 @@ export type {
   CheckedCaller,
   Unauthenticated,
 } from './exchange/access-level.js';
-export { ROLE_BITS, type Role, type RoleSet } from './exchange/access-level.js';
+export {
+  POPS_MAKE_NO_QUEUE,
+  ROLE_BITS,
+  type Role,
+  type RoleSet,
+} from './exchange/access-level.js';
 export { AnswerBudget, type AnswerRoom, type UnreadAnswer } from './exchange/answer-budget.js';
 export { AnswerText, type TextRoom } from './exchange/answer-text.js';
 export { readBody } from './exchange/body-reader.js';

@@ -20,6 +20,11 @@ export const ROLE_BITS: { readonly [role in Role]: RoleSet } = {
   admin: 8,
 };
 
+/**
+ * No role, but what a caller may not do beside them: a pop of it makes no queue (gateway, Settled).
+ */
+export const POPS_MAKE_NO_QUEUE: RoleSet = 16;
+
 const READ_WRITE = ROLE_BITS['read-write'] | ROLE_BITS.admin;
 
 /** Any one of these roles is enough. */

@@ -5,7 +5,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { DEFAULT_TENANT, RESERVED_TENANT } from '@svc/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Authenticator, type Caller, ROLE_BITS } from '../exchange/access-level.js';
+import {
+  type Authenticator,
+  type Caller,
+  POPS_MAKE_NO_QUEUE,
+  ROLE_BITS,
+} from '../exchange/access-level.js';
 import type {
   AnswerHead,
   CallClient,
@@ -426,6 +431,18 @@ describe('whoever vouches for a caller', () => {
       const client = push(identityOf('read-write', tenant));
       expect(client.status).toBe(201);
       expect(front.service.submitted.pop()).toMatchObject({ tenant, producerSub: 'me' });
+    }
+  });
+
+  test('says whether its pops make queues', () => {
+    for (const [bit, scope] of [
+      [0, { kind: 'queue', queue: 'q' }],
+      [POPS_MAKE_NO_QUEUE, { kind: 'queue', queue: 'q', creates: false }],
+    ] as const) {
+      const caller = { ...callerOf('admin'), roles: ROLE_BITS.admin | bit };
+      const target = '/api/v1/pop/queue/q';
+      new Client().ask({ method: 'GET', target, identity: { caller, tenant: DEFAULT_TENANT } });
+      expect(front.service.pops.at(-1)?.scope).toEqual(scope);
     }
   });
 

@@ -6,6 +6,7 @@ import type { DeliveryTerms, PopCommand, PopScope, RefusedOutcome } from '@svc/e
 import { count, either, integerBetween, matching, text, truth } from '@svc/schema';
 import { errorAnswer, INT32_MAX, INT32_MIN, popAnswer, popRefusal } from '@svc/wire';
 import { STREAMED_ANSWER_BYTES_MIN } from '../../base/limits.js';
+import { POPS_MAKE_NO_QUEUE, type RoleSet } from '../../exchange/access-level.js';
 import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import { badRequest } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
@@ -150,7 +151,7 @@ export function popOf(
     return null;
   }
   if ('conflict' in parameters) return refuseConflict(exchange, parameters.conflict);
-  const scope = named ?? labelled(parameters);
+  const scope = madeBy(request.roles, named ?? labelled(parameters));
   if (scope === null) return refuseConflict(exchange, 'namespace or task is required');
   const queue = scope.kind === 'discovery' ? '' : scope.queue;
   const partition = scope.kind === 'partition' ? scope.partition : '';
@@ -177,6 +178,11 @@ export function popOf(
     autopilot: scope.kind === 'queue' ? parameters.autopilot : null,
   };
   return { command, front, beganMs, acks: null };
+}
+
+function madeBy(roles: RoleSet | null, scope: PopScope | null): PopScope | null {
+  if (scope?.kind !== 'queue' || ((roles ?? 0) & POPS_MAKE_NO_QUEUE) === 0) return scope;
+  return { ...scope, creates: false };
 }
 
 /** null: it names no label. */

@@ -249,6 +249,34 @@ describe('first contact', () => {
     expect(rig.rows(groups)).toMatchObject([{ subscription: start }]);
   });
 
+  test('a pop that makes no queue leaves nothing, and may wait until there is one', () => {
+    const absent = { creates: false } as const;
+    expect(rig.texts(rig.pop(absent))).toEqual([]);
+    const waiting = ['g', 'h'].map((consumerGroup) => rig.wait({ ...absent, consumerGroup }));
+    const fresh = rig.wait({ ...absent, consumerGroup: 'n', subscription: { mode: 'new' } });
+    const elsewhere = rig.wait({ ...absent, queue: 'r' });
+    expect([rig.rows(queues), rig.rows(groups)]).toEqual([[], []]);
+    rig.push('q', 'p', ['a']);
+    expect([...waiting, fresh].map(texts)).toEqual([['a'], ['a'], ['a']]);
+    expect([texts(elsewhere), rig.rows(queues).length]).toEqual([null, 1]);
+    // As every other pop from now on.
+    const again = rig.wait({ ...absent });
+    rig.push('q', 'p2', ['b']);
+    expect(texts(again)).toEqual(['b']);
+    advance(30_000);
+    expect(texts(elsewhere)).toEqual([]);
+    expect(rig.rows(queues)).toHaveLength(1);
+  });
+
+  test('a queue that goes before a turn has settled who waited for it answers them empty', () => {
+    const waiting = rig.wait({ creates: false });
+    rig.send({ kind: 'configure', tenant: TENANT, queue: 'q', replace: false, changes: {} });
+    rig.send({ kind: 'delete-queue', tenant: TENANT, queue: 'q' });
+    rig.turn();
+    rig.drain();
+    expect(texts(waiting)).toEqual([]);
+  });
+
   test('a pinned pop registers nothing; its new starts where it first looked', () => {
     rig.push('q', 'p', ['a']);
     const fresh = { partition: 'p', subscription: { mode: 'new' } } as const;

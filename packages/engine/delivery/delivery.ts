@@ -19,8 +19,8 @@
  *
  * Outline: `memory.ts` holds what is known about groups; `first-contact` registers them;
  * `pop-sight` shows what they may see of a partition and `pop-claim` claims it; `pop` fills a pop,
- * or lets it gather (`pop-gather`); `waiters` parks it, and `label-joins` lets pops by labels wait
- * at queues that come to match; `ack` and `lease` settle, prolong and undo; this file gives each
+ * or lets it gather (`pop-gather`); `waiters` parks it, and `label-joins` and `arrivals` let
+ * pops wait at queues that come to be; `ack` and `lease` settle, prolong and undo; this file gives each
  * command its way and serves, at the end of the turn, whoever waits for what the turn made ready.
  *
  * Rejected: a lease table with timers of its own (a second truth beside the cursor rows), polling
@@ -54,6 +54,7 @@ import type { TimerWriter } from '../features/timers/transaction.js';
 import type { PushPlan } from '../push/push.js';
 import { findPartition, findQueue, queueByNumber } from '../state/catalog.js';
 import { type LookedUp, planAck } from './ack.js';
+import { Arrivals, isClosedTo } from './arrivals.js';
 import type { AutopilotLimits } from './autopilot.js';
 import { Discovery } from './discovery.js';
 import { pinnedPolicy, register, storedTerms } from './first-contact.js';
@@ -77,7 +78,7 @@ import {
   planTransaction,
   type TransactionSite,
 } from './transaction-plan.js';
-import { firstWaiter, groupsOf, namesKey, Waiters, waiterCount } from './waiters.js';
+import { firstWaiter, groupsOf, namesKey, queueKey, Waiters, waiterCount } from './waiters.js';
 import { spendTry, WaitersRoom } from './waiters-room.js';
 
 export type AnswerPop = (ticket: Ticket, outcome: PoppedOutcome | RefusedOutcome) => void;
@@ -97,6 +98,7 @@ export class Delivery {
   readonly #waiters: Waiters;
   readonly discovery: Discovery;
   readonly #joins: LabelJoins;
+  readonly #arrivals: Arrivals;
   /**
    * Waiters whose time has come; answered at the end of the turn, after those who can be served.
    */
@@ -118,6 +120,7 @@ export class Delivery {
     this.#waiters = new Waiters(this.#memory);
     this.discovery = new Discovery(this.#memory);
     this.#joins = new LabelJoins(this.#memory, this.#waiters, this.discovery, options.names);
+    this.#arrivals = new Arrivals(this.#memory, this.#waiters, options.names);
     this.#transactionSite = {
       memory: this.#memory,
       entryBytesMax,
@@ -157,9 +160,11 @@ export class Delivery {
       case 'partition':
         return this.#popPinned(draft, command, ticket, scope.queue, scope.partition);
       case 'queue': {
-        const queue =
-          findQueue(draft.state, tenant, scope.queue) ??
-          this.#createQueue(draft, tenant, scope.queue);
+        const found = findQueue(draft.state, tenant, scope.queue);
+        if (found === undefined && scope.creates === false) {
+          return this.#popMissing(draft, command, ticket, queueKey(tenant, scope.queue));
+        }
+        const queue = found ?? this.#createQueue(draft, tenant, scope.queue);
         const group = register(draft, this.#memory, queue, command);
         this.#scan(draft, group);
         return this.#popReady(draft, command, ticket, [group], null);
@@ -233,6 +238,7 @@ export class Delivery {
 
   queueCreated(_draft: Draft, queue: QueueRow): void {
     this.discovery.queueChanged(queue.number);
+    this.#arrivals.created(queue);
   }
 
   /** To be called before `appended`: pops may wait for the partition by its name. */
@@ -293,6 +299,7 @@ export class Delivery {
   /** The end of a turn: what fell due, unfinished scans, and everyone who can be served now. */
   serve(draft: Draft, answer: AnswerPop): void {
     this.#fireDue(draft);
+    this.#arrivals.settle(draft, (group) => this.#scan(draft, group));
     this.#joins.settleChanges(draft);
     for (const matches of this.discovery.unfinished()) this.#walk(draft, matches);
     this.#joins.join(draft);
@@ -321,6 +328,7 @@ export class Delivery {
       this.#memory.scanning.size > 0 ||
       this.#late.length > 0 ||
       this.#waiters.busy ||
+      this.#arrivals.busy ||
       this.#joins.busy ||
       this.discovery.busy;
     return busy ? 0 : (this.#memory.due.first?.dueMs ?? null);
@@ -366,12 +374,7 @@ export class Delivery {
     const queue = findQueue(draft.state, tenant, queueName);
     const partition = queue && findPartition(draft.state, queue.number, partitionName);
     if (queue === undefined || partition === undefined) {
-      if (!mayWait(draft, command)) {
-        return popped(command, '', [], storedTerms(draft.state, command));
-      }
-      const waiter = this.#waiters.park(draft, command, ticket);
-      this.#waiters.placeMissing(waiter, namesKey(tenant, queueName, partitionName));
-      return null;
+      return this.#popMissing(draft, command, ticket, namesKey(tenant, queueName, partitionName));
     }
     const group = this.#memory.group(draft, queue.number, consumerGroup);
     const { number } = partition;
@@ -407,16 +410,25 @@ export class Delivery {
     return null;
   }
 
+  /** What it asks for is not there, and it does not make it. */
+  #popMissing(
+    draft: Draft,
+    command: PopCommand,
+    ticket: Ticket,
+    names: string,
+  ): PoppedOutcome | null {
+    if (!mayWait(draft, command)) {
+      return popped(command, '', [], storedTerms(draft.state, command));
+    }
+    const waiter = this.#waiters.park(draft, command, ticket);
+    this.#waiters.placeMissing(waiter, names);
+    return null;
+  }
+
   #createQueue(draft: Draft, tenant: string, name: string): QueueRow {
     const queue = createQueue(draft, tenant, name);
     this.queueCreated(draft, queue);
     return queue;
-  }
-
-  /** The waiter's group may not begin to read it. Its next pop is told why. */
-  #isClosed({ state }: Draft, queue: QueueRow, { command }: Waiter): boolean {
-    if (this.#names === null) return false;
-    return this.#names.judgeGroup(state, queue, command.consumerGroup) !== null;
   }
 
   #scan(draft: Draft, group: DeliveryGroup): void {
@@ -539,7 +551,7 @@ export class Delivery {
     const queue = queueByNumber(draft.state, group.queue);
     assert(queue !== undefined, `queue ${group.queue} is gone, but its group is remembered`);
     const share = this.#share.open(draft.surroundings.popRoom, waiter.ticket);
-    if (this.#isClosed(draft, queue, waiter)) return popped(command, '', [], null);
+    if (isClosedTo(this.#names, draft, queue, waiter)) return popped(command, '', [], null);
     const policy = pinnedPolicy(draft, command, group, partition, arrivedUs);
     return popPartition(
       draft,

@@ -26,10 +26,15 @@ export function namesKey(tenant: string, queue: string, partition: string): stri
   return `${tenant}${queue.length}:${queue}${partition}`;
 }
 
+/** As `namesKey`, of no pair of names. */
+export function queueKey(tenant: string, queue: string): string {
+  return `${tenant}/${queue}`;
+}
+
 export class Waiters {
   readonly #memory: DeliveryMemory;
   readonly #byTicket = new Map<object, Waiter>();
-  /** Pinned pops of queues or partitions that do not exist, by their names. */
+  /** Pops of queues or partitions that do not exist and that they do not make, by their names. */
   readonly #missing = new Map<string, Set<Waiter>>();
   /**
    * Pops that do not wait, but could not be judged at once: a scan or an older waiter comes first.
@@ -178,7 +183,7 @@ export class Waiters {
     else waiting.add(waiter);
   }
 
-  /** The waiters for a partition that has come to be; oldest first. */
+  /** The waiters for a queue or partition that has come to be; oldest first. */
   takeMissing(names: string): readonly Waiter[] {
     const waiting = this.#missing.get(names);
     if (waiting === undefined) return [];

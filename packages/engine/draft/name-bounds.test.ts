@@ -144,6 +144,17 @@ test('a pop of many queues is refused whole; one that waits joins no queue above
   expect(refusalOf(rig.call(rig.popCommand({ namespace: 'ns' })))).toMatch(/makes 1 more$/);
 });
 
+test('a pop that makes no queue needs no room for one', () => {
+  const rig = bounded({ groups: 1 });
+  rig.push('a', 'p', ['1']);
+  rig.pop({ queue: 'a' });
+  const waiting = rig.wait({ queue: 'q', creates: false });
+  rig.push('q', 'p', ['1']);
+  rig.turn();
+  expect(waiting.outcome).toMatchObject({ kind: 'popped', claims: [] });
+  expect(counts(rig)).toBe('2 2 1');
+});
+
 test('pops that wait for a partition make no groups above the bound when it comes', () => {
   const rig = bounded({ groups: 2 });
   const waiting = ['g', 'h', 'i'].map((consumerGroup) =>

@@ -104,13 +104,16 @@ export class NameGuard {
     );
   }
 
-  /** A pop of a queue makes the queue and registers its group; a pinned one makes the group. */
+  /**
+   * A pop of a queue makes the queue, unless it shall not, and registers its group; a pinned one
+   * makes the group.
+   */
   judgePop(state: State, { scope, tenant, consumerGroup }: PopCommand): RefusedOutcome | null {
     if (scope.kind === 'discovery') return null;
     const queue = findQueue(state, tenant, scope.queue);
     const isPinned = scope.kind === 'partition';
     if (queue === undefined) {
-      return isPinned
+      return isPinned || scope.creates === false
         ? null
         : refusedBy(this.judge(state, tenant, { ...NO_NEW, queues: 1, groups: 1 }));
     }

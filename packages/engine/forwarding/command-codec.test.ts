@@ -9,7 +9,7 @@ import { ByteWriter } from '../base/bytes.js';
 import { type Command, DEADLINE_OVER, type Outcome } from '../base/commands/commands.js';
 import { newRequestSession } from '../state/request-id.js';
 import { randomCommand, randomOutcome } from '../testing/command.fake.js';
-import { TENANT } from '../testing/engine.fake.js';
+import { popCommand, TENANT } from '../testing/engine.fake.js';
 import { SeededRandom } from '../testing/random.fake.js';
 import { decodeForwarded, encodeForwarded, type ForwardedCommand } from './command-codec.js';
 import { decodeAnswer, encodeAnswer } from './outcome-codec.js';
@@ -174,6 +174,17 @@ describe('a forwarded command', () => {
       }
     },
   );
+
+  test('says whether a pop makes its queue', () => {
+    for (const scope of [
+      { kind: 'queue', queue: 'q' },
+      { kind: 'queue', queue: 'q', creates: false },
+    ] as const) {
+      const command: Command = { ...popCommand(NOW_MS), scope };
+      const bytes = bytesOf({ term: 1, deadlineMs: NOW_MS, origin: null, command });
+      expect(decodeForwarded(bytes, NOW_MS)).toMatchObject({ command: { scope } });
+    }
+  });
 
   test('with names that no key can hold is refused', () => {
     const one = (queue: string, partition: string) => {

@@ -74,7 +74,8 @@ function isByHand(command: Command): command is CommandByHand {
   return Object.hasOwn(NUMBERS, command.kind);
 }
 
-const SCOPES = ['queue', 'partition', 'discovery'] as const;
+/** `there`: a queue that the pop does not make. */
+const SCOPES = ['queue', 'partition', 'discovery', 'there'] as const;
 const CONFLATION_WORDS = [null, false, true] as const;
 const HAS_ORIGIN = 1;
 /** A pop answers a little after its deadline at the latest, so what is left may be more. */
@@ -150,7 +151,8 @@ function writeCommand(w: ByteWriter, command: Command, nowMs: number): void {
 
 function writePop(w: ByteWriter, command: PopCommand, nowMs: number): void {
   const { scope } = command;
-  w.u8(SCOPES.indexOf(scope.kind));
+  const isThere = scope.kind === 'queue' && scope.creates === false;
+  w.u8(SCOPES.indexOf(isThere ? 'there' : scope.kind));
   if (scope.kind === 'discovery') {
     w.optionalText(scope.namespace);
     w.optionalText(scope.task);
@@ -268,7 +270,8 @@ function readScope(r: GuardedReader): PopScope {
   const kind = r.oneOf(SCOPES);
   if (kind !== 'discovery') {
     const queue = r.text(NAME_BYTES_MAX);
-    return kind === 'queue' ? { kind, queue } : { kind, queue, partition: r.text(NAME_BYTES_MAX) };
+    if (kind === 'partition') return { kind, queue, partition: r.text(NAME_BYTES_MAX) };
+    return { kind: 'queue', queue, ...(kind === 'there' ? { creates: false } : {}) };
   }
   const namespace = r.optionalText(TEXT_BYTES_MAX);
   const task = r.optionalText(TEXT_BYTES_MAX);

@@ -116,6 +116,7 @@ export interface Message {
 
 export type PopOptions = Partial<Omit<PopCommand, 'kind' | 'scope' | 'deadlineMs'>> & {
   readonly queue?: string;
+  readonly creates?: false;
   readonly partition?: string;
   readonly namespace?: string;
   readonly task?: string;
@@ -518,8 +519,8 @@ export function pushCommand(
 }
 
 export function popCommand(nowMs: number, options: PopOptions = {}): PopCommand {
-  const { queue = 'q', partition, namespace, task, timeoutMs = 30_000, ...rest } = options;
-  let scope: PopScope = { kind: 'queue', queue };
+  const { queue = 'q', partition, namespace, task, timeoutMs = 30_000, creates, ...rest } = options;
+  let scope: PopScope = { kind: 'queue', queue, ...(creates === false ? { creates } : {}) };
   if (partition !== undefined) scope = { kind: 'partition', queue, partition };
   if (namespace !== undefined || task !== undefined) {
     scope = { kind: 'discovery', namespace: namespace ?? null, task: task ?? null };

@@ -27,6 +27,7 @@ import {
   ListenerRim,
   type MemoryCall,
   MemoryCalls,
+  POPS_MAKE_NO_QUEUE,
   peerOf,
   ROLE_BITS,
   readBody,
@@ -445,7 +446,11 @@ export class GatewayListener {
   }
 }
 
-const GATEWAY: Caller = { kind: 'caller', subject: null, roles: ROLE_BITS.admin };
+const GATEWAY: Caller = {
+  kind: 'caller',
+  subject: null,
+  roles: ROLE_BITS.admin | POPS_MAKE_NO_QUEUE,
+};
 const TOO_LARGE_TEXT = refusalText(REFUSALS.bodyTooLarge);
 const ASSETS = '/assets/';
 const PAGE_TIMEOUT_MS = 35_000;

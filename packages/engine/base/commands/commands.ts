@@ -90,7 +90,8 @@ export interface PushedOutcome {
 export const DEADLINE_OVER = Number.NEGATIVE_INFINITY;
 
 export type PopScope =
-  | { readonly kind: 'queue'; readonly queue: string }
+  /** `creates` false: where there is no such queue the pop makes none. It may wait for one. */
+  | { readonly kind: 'queue'; readonly queue: string; readonly creates?: false }
   | { readonly kind: 'partition'; readonly queue: string; readonly partition: string }
   /** At least one of the two is a non-empty string. */
   | {
