@@ -19,9 +19,9 @@
  *
  * Outline: `memory.ts` holds what is known about groups; `first-contact` registers them;
  * `pop-sight` shows what they may see of a partition and `pop-claim` claims it; `pop` fills a pop,
- * or lets it gather (`pop-gather`); `waiters` parks it, and `label-joins` and `arrivals` let
- * pops wait at queues that come to be; `ack` and `lease` settle, prolong and undo; this file gives each
- * command its way and serves, at the end of the turn, whoever waits for what the turn made ready.
+ * or lets it gather (`pop-gather`); `waiters` parks it, and `label-joins` and `arrivals` let pops
+ * wait at queues that come to be; `ack` and `lease` settle, prolong and undo; this file gives each
+ * command its way and serves, at the end of a turn, whoever waits for what it made ready.
  *
  * Rejected: a lease table with timers of its own (a second truth beside the cursor rows), polling
  * waiters (work proportional to who waits and not to what happens), and several lines of ready
@@ -78,7 +78,7 @@ import {
   planTransaction,
   type TransactionSite,
 } from './transaction-plan.js';
-import { firstWaiter, groupsOf, namesKey, queueKey, Waiters, waiterCount } from './waiters.js';
+import { firstWaiter, groupsOf, namesKey, Waiters, waiterCount } from './waiters.js';
 import { spendTry, WaitersRoom } from './waiters-room.js';
 
 export type AnswerPop = (ticket: Ticket, outcome: PoppedOutcome | RefusedOutcome) => void;
@@ -161,9 +161,8 @@ export class Delivery {
         return this.#popPinned(draft, command, ticket, scope.queue, scope.partition);
       case 'queue': {
         const found = findQueue(draft.state, tenant, scope.queue);
-        if (found === undefined && scope.creates === false) {
-          return this.#popMissing(draft, command, ticket, queueKey(tenant, scope.queue));
-        }
+        const isMade = found !== undefined || scope.creates !== false;
+        if (!isMade) return this.#popMissing(draft, command, ticket);
         const queue = found ?? this.#createQueue(draft, tenant, scope.queue);
         const group = register(draft, this.#memory, queue, command);
         this.#scan(draft, group);
@@ -374,7 +373,7 @@ export class Delivery {
     const queue = findQueue(draft.state, tenant, queueName);
     const partition = queue && findPartition(draft.state, queue.number, partitionName);
     if (queue === undefined || partition === undefined) {
-      return this.#popMissing(draft, command, ticket, namesKey(tenant, queueName, partitionName));
+      return this.#popMissing(draft, command, ticket);
     }
     const group = this.#memory.group(draft, queue.number, consumerGroup);
     const { number } = partition;
@@ -411,17 +410,12 @@ export class Delivery {
   }
 
   /** What it asks for is not there, and it does not make it. */
-  #popMissing(
-    draft: Draft,
-    command: PopCommand,
-    ticket: Ticket,
-    names: string,
-  ): PoppedOutcome | null {
+  #popMissing(draft: Draft, command: PopCommand, ticket: Ticket): PoppedOutcome | null {
     if (!mayWait(draft, command)) {
       return popped(command, '', [], storedTerms(draft.state, command));
     }
     const waiter = this.#waiters.park(draft, command, ticket);
-    this.#waiters.placeMissing(waiter, names);
+    this.#waiters.placeMissing(waiter);
     return null;
   }
 

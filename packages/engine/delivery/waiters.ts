@@ -1,4 +1,6 @@
 /** Parked pops: who waits where, and until when (message-plane 3.6). */
+
+import { assert } from '../base/assert.js';
 import type { PopCommand } from '../base/commands/commands.js';
 import { ANSWER_EARLY_MS_MAX, ANSWER_MARGIN_MS } from '../base/delivery-limits.js';
 import { Fifo } from '../base/waiters-fifo.js';
@@ -176,7 +178,13 @@ export class Waiters {
     this.#wakeNext(group);
   }
 
-  placeMissing(waiter: Waiter, names: string): void {
+  placeMissing(waiter: Waiter): void {
+    const { tenant, scope } = waiter.command;
+    assert(scope.kind !== 'discovery', 'a pop by labels waits for no name');
+    const names =
+      scope.kind === 'queue'
+        ? queueKey(tenant, scope.queue)
+        : namesKey(tenant, scope.queue, scope.partition);
     waiter.missing = names;
     const waiting = this.#missing.get(names);
     if (waiting === undefined) this.#missing.set(names, new Set([waiter]));
