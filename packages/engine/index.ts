@@ -13,7 +13,7 @@ export {
 } from './base/append.js';
 export { findAppend, offsetOfTransaction } from './base/append-search.js';
 export { EngineBug } from './base/assert.js';
-export { ByteWriter } from './base/bytes.js';
+export { ByteWriter, KeptWriter } from './base/bytes.js';
 export { CatalogueFault } from './base/catalogue-fault.js';
 export * from './base/commands/commands.js';
 export type * from './base/commands/dead-letters.js';
@@ -105,6 +105,7 @@ export {
   decodeForwarded,
   encodeForwarded,
   type ForwardedCommand,
+  writeForwarded,
 } from './forwarding/command-codec.js';
 export { decodeAnswer, encodeAnswer, type ForwardedAnswer } from './forwarding/outcome-codec.js';
 export {

@@ -55,10 +55,13 @@ const CRC_BYTES = 4;
 export const CALL_HEAD_BYTES = 28;
 const TWO_POW_32 = 0x1_0000_0000;
 const HIGH_MAX = 0x1f_ffff;
-/** A checksum of one piece costs more by its call than by so few bytes: they are put together. */
-const COPIED_BYTES_MAX = 4096;
+/**
+ * A checksum of one piece costs more by its call than by so few bytes: they are put together. So a
+ * caller may use the memory of a part of up to this size again.
+ */
+export const COPIED_BYTES_MAX = 4096;
 
-/** The body is taken by reference: nobody may write to it any more. */
+/** Larger parts of the body are taken by reference: nobody may write to them any more. */
 export function encodeCall(head: CallHead, body: readonly Uint8Array[]): Uint8Array[] {
   let size = CALL_HEAD_BYTES;
   for (const part of body) size += part.length;
@@ -84,22 +87,27 @@ export function encodeCall(head: CallHead, body: readonly Uint8Array[]): Uint8Ar
   // zlib's forgets what came before an array of length 0 that has memory of its own.
   for (const part of body) if (part.length > 0) crc = crc32(part, crc);
   bytes.writeUInt32BE(crc, 0);
-  return [bytes, ...body];
+  const copied = (part: Uint8Array) =>
+    part.length <= COPIED_BYTES_MAX ? new Uint8Array(part) : part;
+  return [bytes, ...body.map(copied)];
 }
 
 export function decodeCall(channel: PeerChannel, frame: Uint8Array): CallFrame | CallRefusal {
   if (frame.length < CALL_HEAD_BYTES) return 'short';
-  const head = new DataView(frame.buffer, frame.byteOffset, CALL_HEAD_BYTES);
-  if (head.getUint32(0) !== crc32(frame.subarray(CRC_BYTES))) return 'checksum';
+  // Not by the views of its own class, which cost more to make.
+  const { buffer, byteOffset, length } = frame;
+  const checked = new Uint8Array(buffer, byteOffset + CRC_BYTES, length - CRC_BYTES);
+  if (wordAt(frame, 0) !== crc32(checked)) return 'checksum';
   if (frame[4] !== VERSION) return 'version';
   const form = FORMS[frame[5] ?? FORMS.length];
   const kind = CALL_KINDS[frame[6] ?? CALL_KINDS.length];
-  const [life, number] = [longAt(head, 12), longAt(head, 20)];
+  const life = longAt(frame, 12);
+  const number = longAt(frame, 20);
   if (form === undefined || kind === undefined || frame[7] !== 0) return 'content';
   if (life === null || number === null) return 'content';
   if ((form === 'request' || form === 'cancel') !== (channel === 'calls')) return 'channel';
-  const body = frame.subarray(CALL_HEAD_BYTES);
-  return { form, kind, timeMs: head.getUint32(8), life, number, body };
+  const body = new Uint8Array(buffer, byteOffset + CALL_HEAD_BYTES, length - CALL_HEAD_BYTES);
+  return { form, kind, timeMs: wordAt(frame, 8), life, number, body };
 }
 
 function putLong(bytes: Buffer, value: number, at: number): void {
@@ -107,8 +115,13 @@ function putLong(bytes: Buffer, value: number, at: number): void {
   bytes.writeUInt32BE(value % TWO_POW_32, at + 4);
 }
 
+function wordAt(bytes: Uint8Array, at: number): number {
+  const low = ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0);
+  return (bytes[at] ?? 0) * 0x100_0000 + low;
+}
+
 /** null: above what a number holds exactly. */
-function longAt(bytes: DataView, at: number): number | null {
-  const high = bytes.getUint32(at);
-  return high > HIGH_MAX ? null : high * TWO_POW_32 + bytes.getUint32(at + 4);
+function longAt(bytes: Uint8Array, at: number): number | null {
+  const high = wordAt(bytes, at);
+  return high > HIGH_MAX ? null : high * TWO_POW_32 + wordAt(bytes, at + 4);
 }

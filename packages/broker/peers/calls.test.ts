@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
 import { MovedClock } from '../testing/moved-clock.fake.js';
-import { CALL_HEAD_BYTES } from './call-frames.js';
+import { CALL_HEAD_BYTES, COPIED_BYTES_MAX, encodeCall } from './call-frames.js';
 import { type CallDone, PeerCalls, type PeerCallsOptions } from './calls.js';
 import type { PeerChannel, PeerPort } from './port.js';
 import type { ServedCall } from './served-calls.js';
@@ -94,6 +94,18 @@ test('the handler knows who asks, what, and for how long', () => {
   net.flow();
   expect(served[0]).toMatchObject({ from: 1, kind: 'command', deadlineMs: 2510 });
 });
+
+test.each([0, COPIED_BYTES_MAX + 1])(
+  'the memory of a small part may be used again, beside %d other bytes',
+  (others) => {
+    const head = { form: 'request', kind: 'command', timeMs: 1, life: 2, number: 3 } as const;
+    const [small, large] = [Buffer.from('small'), Buffer.alloc(others, 'l')];
+    const parts = encodeCall(head, [small, large]);
+    const before = Buffer.concat(parts);
+    small.fill(0);
+    expect(Buffer.concat(parts)).toEqual(before);
+  },
+);
 
 test('a call that waits does not keep the memory that its question was read into', () => {
   let during = '';

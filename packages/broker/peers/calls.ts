@@ -132,9 +132,9 @@ export class PeerCalls implements PeerPort {
   }
 
   /**
-   * Asks node `to`, not this node itself. The parts are kept by reference until they are sent:
-   * nobody may write to them any more. `done` runs once, after this has returned, unless the call
-   * is cancelled before.
+   * Asks node `to`, not this node itself. Parts of more than COPIED_BYTES_MAX are kept by reference
+   * until they are sent: nobody may write to them any more. `done` runs once, after this has
+   * returned, unless the call is cancelled before.
    */
   call(
     to: number,

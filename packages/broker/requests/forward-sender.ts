@@ -13,14 +13,16 @@
 import {
   type CodecRefusal,
   decodeAnswer,
-  encodeForwarded,
   type ForwardedAnswer,
   growingBytes,
+  KeptWriter,
   type RequestOrigin,
   type RequestSession,
   SETTLED_MAX,
+  writeForwarded,
 } from '@svc/engine';
 import type { PipelineMeters } from '@svc/wire';
+import { COPIED_BYTES_MAX } from '../peers/call-frames.js';
 import type { CallFailure, PeerCalls } from '../peers/calls.js';
 import type { Clock } from '../system/clock.js';
 import { type ClientRequest, WAITING_POP_RANK } from './held-request.js';
@@ -60,6 +62,9 @@ const ATTEMPT_MS = 2000;
 const ATTEMPT_MS_MAX = 4000;
 const WAITING_ATTEMPT_MS_MAX = 16_000;
 const BYTES_PER_MS = 1024;
+
+/** Calls copy it. */
+const kept = new KeptWriter();
 
 export class ForwardSender {
   readonly #options: ForwardSenderOptions;
@@ -124,7 +129,10 @@ export class ForwardSender {
     const origin = this.identify(request);
     const { command } = request;
     const forwarded = { term: leader.term, deadlineMs: untilMs, origin, command };
-    const parts = encodeForwarded(forwarded, nowMs);
+    const w = kept.begin();
+    const body = writeForwarded(w, forwarded, nowMs);
+    const head = w.length <= COPIED_BYTES_MAX ? w.bytes.subarray(0, w.length) : w.copied();
+    const parts = body === null ? [head] : [head, body];
     const timeoutMs = Math.min(attemptMs(request), Math.max(1, untilMs - nowMs));
     request.origin = origin;
     this.#count(request, 1);

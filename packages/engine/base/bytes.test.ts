@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { EngineBug } from './assert.js';
-import { ByteReader, ByteWriter } from './bytes.js';
+import { ByteReader, ByteWriter, KeptWriter } from './bytes.js';
 
 const text = fc.string({ unit: 'grapheme' }).filter((value) => value.isWellFormed());
 const integer = fc.maxSafeNat();
@@ -64,4 +64,17 @@ test('a large part is copied once, whatever little follows it', () => {
   const { buffer } = w.bytes;
   for (let i = 0; i < 1000; i++) w.u32(i);
   expect(w.finish().buffer).toBe(buffer);
+});
+
+test('a kept writer begins empty in the same memory, and lets go of what is large', () => {
+  const kept = new KeptWriter();
+  const first = kept.begin();
+  first.text('first');
+  const copy = first.copied();
+  const { buffer } = first.bytes;
+  const second = kept.begin();
+  expect([second.length, second.bytes.buffer === buffer]).toEqual([0, true]);
+  second.copy(new Uint8Array(1_000_000), 0, 1_000_000);
+  expect(new ByteReader(copy).text()).toBe('first');
+  expect(kept.begin().bytes.length).toBeLessThan(1000);
 });

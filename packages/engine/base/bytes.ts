@@ -176,10 +176,35 @@ export class ByteWriter {
     this.length = at;
   }
 
+  /** A copy of what was written, of the exact size. */
+  copied(): Uint8Array {
+    return this.bytes.slice(0, this.length);
+  }
+
   /** What was written: a view while little is wasted, else a copy of the exact size. */
   finish(): Uint8Array {
     const view = this.bytes.subarray(0, this.length);
     return this.bytes.length - this.length > this.length / 4 + 64 ? view.slice() : view;
+  }
+}
+
+const KEPT_BYTES_FIRST = 256;
+/** What one large value made of the memory is let go. */
+const KEPT_BYTES_MAX = 64 * 1024;
+
+/**
+ * A writer whose memory is used again. An array of more than 64 bytes has memory outside the heap,
+ * which costs more to make and to collect than the few bytes that are written to it: so what is
+ * short goes into memory that stands, and is copied out or copied on.
+ */
+export class KeptWriter {
+  #writer = new ByteWriter(KEPT_BYTES_FIRST);
+
+  /** Empty. What it held before is overwritten: whoever took a view of it has copied it by now. */
+  begin(): ByteWriter {
+    if (this.#writer.bytes.length > KEPT_BYTES_MAX) this.#writer = new ByteWriter(KEPT_BYTES_FIRST);
+    this.#writer.length = 0;
+    return this.#writer;
   }
 }
 

@@ -9,6 +9,7 @@
  * before an array of that length is made, and a text against the bytes that it stands in.
  */
 import { isWellFormed } from '@svc/wire';
+import { byteString } from './bytes.js';
 import { utf8Length, utf8Read } from './utf8.js';
 
 const HIGH_MAX = 0x1f_ffff;
@@ -209,6 +210,25 @@ export class GuardedReader {
     this.#position = at + count;
     return at;
   }
+}
+
+/** A text that mostly is the one that was read before: it is compared, and not made once more. */
+export class RepeatedText {
+  #last = '';
+
+  /** As `latin1` of the reader. */
+  read(r: GuardedReader, length: number): string {
+    const at = r.skip(length);
+    if (at < 0) return '';
+    if (!isText(r.bytes, at, length, this.#last)) this.#last = byteString(r.bytes, at, at + length);
+    return this.#last;
+  }
+}
+
+function isText(bytes: Uint8Array, start: number, length: number, text: string): boolean {
+  if (text.length !== length) return false;
+  for (let i = 0; i < length; i++) if (bytes[start + i] !== text.charCodeAt(i)) return false;
+  return true;
 }
 
 function isAscii(bytes: Uint8Array, start: number, end: number): boolean {

@@ -7,7 +7,7 @@
 import { describe, expect, test } from 'vitest';
 import { ByteWriter } from '../base/bytes.js';
 import { type Command, DEADLINE_OVER, type Outcome } from '../base/commands/commands.js';
-import { newRequestSession } from '../state/request-id.js';
+import { newRequestSession, type RequestSession, SESSION_BYTES } from '../state/request-id.js';
 import { randomCommand, randomOutcome } from '../testing/command.fake.js';
 import { popCommand, TENANT } from '../testing/engine.fake.js';
 import { SeededRandom } from '../testing/random.fake.js';
@@ -70,6 +70,25 @@ describe('a forwarded command', () => {
       const decoded = decodeForwarded(bytesOf(one), LATER_MS);
       expect([i, decoded]).toEqual([i, moved(one)]);
     }
+  });
+
+  test('of another tenant or session is not taken for the one before', () => {
+    const random = new SeededRandom(5);
+    let one = forwarded(random);
+    while (one.command.kind !== 'ack' || one.origin === null) one = forwarded(random);
+    const { origin, command } = one;
+    const tenants = [TENANT, TENANT.replace('0', '1'), TENANT.replace(/.$/, 'a'), TENANT];
+    const sessions = ['a', 'b', 'a', '\xff'].map((digit) => digit.repeat(SESSION_BYTES));
+    for (const [i, tenant] of tenants.entries()) {
+      const session = sessions[i] as RequestSession;
+      const sent = { ...one, origin: { ...origin, session }, command: { ...command, tenant } };
+      expect(decodeForwarded(bytesOf(sent), NOW_MS)).toMatchObject({
+        origin: { session },
+        command: { tenant },
+      });
+    }
+    const upper = { ...one, command: { ...command, tenant: TENANT.replace(/.$/, 'A') } };
+    expect(decodeForwarded(bytesOf(upper), NOW_MS)).toBe('content');
   });
 
   test('takes a body by reference, and gives it as a view of what arrived', () => {

@@ -30,7 +30,7 @@ import { cycleGrows } from '../base/commands/streams.js';
 import type { AutopilotWish } from '../base/delivery-terms.js';
 import { choice } from '../base/fields/choice.js';
 import { view } from '../base/fields/field.js';
-import { GuardedReader } from '../base/guarded-reader.js';
+import { GuardedReader, RepeatedText } from '../base/guarded-reader.js';
 import { subscription } from '../base/rows.js';
 import {
   type RequestOrigin,
@@ -87,16 +87,25 @@ const TEXT_BYTES_MAX = 2 ** 31;
 
 /** The parts to send, in order. A body is taken by reference: nobody may write to it. */
 export function encodeForwarded(forwarded: ForwardedCommand, nowMs: number): Uint8Array[] {
-  const { term, deadlineMs, origin, command } = forwarded;
   const w = new ByteWriter(160);
+  const body = writeForwarded(w, forwarded, nowMs);
+  return body === null ? [w.finish()] : [w.finish(), body];
+}
+
+/** Writes all but the body of the command, which is to follow; null: there is none. */
+export function writeForwarded(
+  w: ByteWriter,
+  forwarded: ForwardedCommand,
+  nowMs: number,
+): Uint8Array | null {
+  const { term, deadlineMs, origin, command } = forwarded;
   w.u8(FORMAT);
   w.u64(term);
   writeDeadline(w, deadlineMs, nowMs);
   w.u8(origin === null ? 0 : HAS_ORIGIN);
   if (origin !== null) writeOrigin(w, origin);
   writeCommand(w, command, nowMs);
-  const body = bodyOf(command);
-  return body === null ? [w.finish()] : [w.finish(), body];
+  return bodyOf(command);
 }
 
 /** The part of a request body that a command brings to be stored; null: none. */
@@ -199,8 +208,10 @@ function readDeadline(r: GuardedReader, nowMs: number): number {
   return leftMs === 0 ? DEADLINE_OVER : nowMs + leftMs;
 }
 
+const sessionText = new RepeatedText();
+
 function readOrigin(r: GuardedReader): RequestOrigin {
-  const session = r.latin1(SESSION_BYTES) as RequestSession;
+  const session = sessionText.read(r, SESSION_BYTES) as RequestSession;
   const sequence = r.within(1, SEQUENCE_MAX);
   const settledBelow = r.within(0, sequence);
   const count = r.count(1, SETTLED_MAX);

@@ -23,7 +23,7 @@ import {
   type ParsedMessageId,
   parseMessageId,
 } from '@svc/wire';
-import { ByteWriter } from '../base/bytes.js';
+import { type ByteWriter, KeptWriter } from '../base/bytes.js';
 import { type OutcomeByHand, outcomeFields } from '../base/commands/catalogue.js';
 import {
   type AckedOutcome,
@@ -89,13 +89,15 @@ const OFFSET_MAX = 2 ** 41 - 1;
 
 // --- writing -------------------------------------------------------------------------------------
 
+const kept = new KeptWriter();
+
 export function encodeAnswer(answer: ForwardedAnswer): Uint8Array {
-  const w = new ByteWriter(64);
+  const w = kept.begin();
   w.u8(FORMAT);
   w.u64(answer.index);
   w.u64(answer.term);
   writeOutcome(w, answer.outcome);
-  return w.finish();
+  return w.copied();
 }
 
 export function writeOutcome(w: ByteWriter, outcome: Outcome): void {
@@ -311,7 +313,7 @@ function readPushed(r: GuardedReader): PushedOutcome {
       messageIds.push(prefix + messageIdSuffix(partition, implicit, offset + i));
     }
   }
-  return { kind: 'pushed', status: Uint8Array.from(statuses), messageIds };
+  return { kind: 'pushed', status: new Uint8Array(statuses), messageIds };
 }
 
 function readPopped(r: GuardedReader): PoppedOutcome {

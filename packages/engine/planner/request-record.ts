@@ -17,7 +17,7 @@
  * refused item by item, than the command.
  */
 import { assert } from '../base/assert.js';
-import { ByteReader, ByteWriter } from '../base/bytes.js';
+import { ByteReader, type ByteWriter, KeptWriter } from '../base/bytes.js';
 import type { Claim, Outcome, PoppedOutcome } from '../base/commands/commands.js';
 import { readTerms, writeTerms } from '../base/delivery-terms.js';
 import { GuardedReader } from '../base/guarded-reader.js';
@@ -29,11 +29,13 @@ import { findSlices } from '../state/slices.js';
 
 const CLAIMS = 255;
 
+const kept = new KeptWriter();
+
 export function encodeRecord(outcome: Outcome): Uint8Array {
-  const w = new ByteWriter(64);
+  const w = kept.begin();
   if (outcome.kind === 'popped' && outcome.claims.length > 0) writeClaims(w, outcome);
   else writeOutcome(w, outcome);
-  return w.finish();
+  return w.copied();
 }
 
 function writeClaims(w: ByteWriter, outcome: PoppedOutcome): void {

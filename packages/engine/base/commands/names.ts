@@ -4,15 +4,27 @@
  * stop every node.
  */
 import { isUuid, NAME_BYTES_MAX, TRANSACTION_ID_BYTES_MAX } from '@svc/wire';
-import { refined, textTo } from '../fields/field.js';
-import type { GuardedReader } from '../guarded-reader.js';
+import { field, textTo } from '../fields/field.js';
+import { type GuardedReader, RepeatedText } from '../guarded-reader.js';
 import { utf8Length } from '../utf8.js';
 
 export const TENANT_BYTES = 36;
 
-export const tenant = refined(
-  textTo(TENANT_BYTES),
-  (text) => isUuid(text) && text === text.toLowerCase(),
+const tenantText = new RepeatedText();
+/** Known to be one. */
+let lastTenant = '';
+
+/** A UUID in lower case, as a text. */
+export const tenant = field<string>(
+  1 + TENANT_BYTES,
+  (w, value) => w.text(value),
+  (r) => {
+    const text = tenantText.read(r, r.within(TENANT_BYTES, TENANT_BYTES));
+    if (r.refused || text === lastTenant) return text;
+    if (!isUuid(text) || text !== text.toLowerCase()) r.refuse();
+    else lastTenant = text;
+    return text;
+  },
 );
 export const name = textTo(NAME_BYTES_MAX);
 export const transactionId = textTo(TRANSACTION_ID_BYTES_MAX);
