@@ -30,7 +30,7 @@ export async function answerSchemas() {
 
 /** Every export of these modules is the shape of a route. */
 async function gatewayShapes() {
-  const modules = ['session-shapes.js'].map((name) => {
+  const modules = ['people-shapes.js', 'session-shapes.js'].map((name) => {
     return import(join(root, 'packages/gateway/dist/routes', name));
   });
   return (await Promise.all(modules)).flatMap((shapes) => Object.values(shapes));

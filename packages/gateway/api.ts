@@ -3,9 +3,10 @@
  * from the shapes in `routes/`, and nothing of this module is there when a program runs.
  */
 import type { Operation } from '@svc/http';
+import type * as people from './routes/people-shapes.js';
 import type * as sessions from './routes/session-shapes.js';
 
-type All = (typeof sessions)[keyof typeof sessions];
+type All = (typeof people)[keyof typeof people] | (typeof sessions)[keyof typeof sessions];
 
 /** By method and path. */
 export type GatewayApi = { readonly [Shape in All as Shape['at']]: Operation<Shape> };
