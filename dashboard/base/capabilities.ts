@@ -19,6 +19,8 @@ export interface Capabilities {
   readonly clusterAdmin: boolean;
   /** Users of the cell; the bar with the load of the nodes. */
   readonly operator: boolean;
+  /** What there is behind a gateway alone: plan and usage, and with others members, keys, users. */
+  readonly session: boolean;
   /** The state of the nodes. */
   readonly nodes: boolean;
   /** Members of the raft cluster, the standby link, the switches of surfaces. */
@@ -41,6 +43,7 @@ const NONE: Capabilities = {
   queueAdmin: false,
   clusterAdmin: false,
   operator: false,
+  session: false,
   nodes: false,
   nodeAdmin: false,
 };
@@ -67,6 +70,6 @@ export function capabilitiesOf({ role, isOperator, isMember }: RoleHeld): Capabi
   const byRole = isMember ? BY_MEMBER_ROLE : BY_TOKEN_ROLE;
   // A name of somebody's role may be one that every object has.
   const held = Object.hasOwn(byRole, role) ? byRole[role] : NONE;
-  const ofOperator = isMember ? { nodes: isOperator } : {};
-  return { ...NONE, ...held, operator: isOperator, ...ofOperator };
+  const ofGateway = isMember ? { nodes: isOperator, session: true } : {};
+  return { ...NONE, ...held, operator: isOperator, ...ofGateway };
 }

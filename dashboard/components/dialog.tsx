@@ -15,16 +15,19 @@ interface DialogProps {
   readonly isWide?: boolean;
   /** A person types into it: a single key does not drop that. */
   readonly isForm?: boolean;
+  /** Asked before it closes, whatever was typed: what is lost then. */
+  readonly question?: string;
 }
 
 /** Open while it is drawn. */
 export function Dialog(props: DialogProps) {
-  const { title, onClose, children, isWide = false, isForm = false } = props;
+  const { title, onClose, children, isWide = false, isForm = false, question } = props;
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
   const isTyped = useRef(false);
   const [isAsked, setAsked] = useState(false);
-  const close = () => (isForm && isTyped.current ? setAsked(!isAsked) : onClose());
+  const asks = () => question !== undefined || (isForm && isTyped.current);
+  const close = () => (asks() ? setAsked(!isAsked) : onClose());
   useLayoutEffect(() => {
     const dialog = element.current;
     if (dialog !== null && !dialog.open) open(dialog);
@@ -41,7 +44,7 @@ export function Dialog(props: DialogProps) {
       onKeyDown={(event) => {
         // A browser closes at the second Escape whatever the page says, unless it takes the key.
         if (event.key !== 'Escape' || event.defaultPrevented || event.isComposing) return;
-        if (!isForm || !isTyped.current) return;
+        if (!asks()) return;
         event.preventDefault();
         close();
       }}
@@ -58,18 +61,21 @@ export function Dialog(props: DialogProps) {
           ✕
         </button>
       </div>
-      {isAsked && <KeepOrDrop onKeep={() => setAsked(false)} onDrop={onClose} />}
+      {isAsked && (
+        <KeepOrDrop question={question} onKeep={() => setAsked(false)} onDrop={onClose} />
+      )}
       {children}
     </dialog>
   );
 }
 
 interface KeepOrDropProps {
+  readonly question: string | undefined;
   readonly onKeep: () => void;
   readonly onDrop: () => void;
 }
 
-function KeepOrDrop({ onKeep, onDrop }: KeepOrDropProps) {
+function KeepOrDrop({ question, onKeep, onDrop }: KeepOrDropProps) {
   const keep = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => {
     const before = document.activeElement;
@@ -79,10 +85,10 @@ function KeepOrDrop({ onKeep, onDrop }: KeepOrDropProps) {
   }, []);
   return (
     <div class="keep-or-drop" role="alert">
-      <span>Close it, and lose what was typed?</span>
+      <span>{question ?? 'Close it, and lose what was typed?'}</span>
       <span class="dialog-foot">
         <button type="button" onClick={onDrop}>
-          Lose it
+          {question === undefined ? 'Lose it' : 'Close it'}
         </button>
         <button type="button" class="primary" ref={keep} onClick={onKeep}>
           Keep on

@@ -5,11 +5,14 @@
 import type { FunctionComponent } from 'preact';
 import type { Capabilities, Capability } from '../base/capabilities.js';
 import type { PageParams } from '../base/routes.js';
+import { ConsolePage } from '../pages/console.js';
 import { ConsumersPage } from '../pages/consumers.js';
 import { DeadLettersPage } from '../pages/dead-letters.js';
 import { EphemeralPage } from '../pages/ephemeral.js';
+import { KeysPage } from '../pages/keys.js';
 import { KvPage } from '../pages/kv.js';
 import { LocksPage } from '../pages/locks.js';
+import { MembersPage } from '../pages/members.js';
 import { MessagesPage } from '../pages/messages.js';
 import { OverviewPage } from '../pages/overview.js';
 import { QueuePage } from '../pages/queue.js';
@@ -20,6 +23,7 @@ import { SupervisorsPage } from '../pages/supervisors.js';
 import { SystemPage } from '../pages/system.js';
 import { TimersPage } from '../pages/timers.js';
 import { TracesPage } from '../pages/traces.js';
+import { UsersPage } from '../pages/users.js';
 import { WorkloadPage } from '../pages/workload.js';
 
 export const GROUPS = ['Overview', 'Messaging', 'Workers', 'Analysis', 'Access', 'Cell'] as const;
@@ -31,6 +35,8 @@ export interface Route {
   readonly group: (typeof GROUPS)[number] | null;
   /** `read` where nothing is said. */
   readonly needs?: Capability;
+  /** There is none where a node answers by itself. */
+  readonly isOfGateway?: true;
   readonly page: FunctionComponent<PageParams>;
 }
 
@@ -50,10 +56,19 @@ export const ROUTES: readonly Route[] = [
   { path: '/supervisors', title: 'Supervision', group: 'Workers', page: SupervisorsPage },
   { path: '/workload', title: 'Workload', group: 'Analysis', page: WorkloadPage },
   { path: '/traces', title: 'Traces', group: 'Analysis', page: TracesPage },
+  { path: '/console', title: 'Plan and usage', group: 'Access',
+    isOfGateway: true, page: ConsolePage },
+  { path: '/members', title: 'Members', group: 'Access', needs: 'clusterAdmin',
+    isOfGateway: true, page: MembersPage },
+  { path: '/keys', title: 'API keys', group: 'Access', needs: 'clusterAdmin',
+    isOfGateway: true, page: KeysPage },
+  { path: '/users', title: 'Users', group: 'Access', needs: 'operator',
+    isOfGateway: true, page: UsersPage },
   { path: '/settings', title: 'Settings', group: 'Access', page: SettingsPage },
   { path: '/system', title: 'System', group: 'Cell', page: SystemPage },
 ];
 
-export function maySee({ needs = 'read' }: Route, capabilities: Capabilities): boolean {
-  return capabilities[needs];
+export function maySee(route: Route, capabilities: Capabilities): boolean {
+  const { needs = 'read', isOfGateway = false } = route;
+  return capabilities[needs] && (!isOfGateway || capabilities.session);
 }
