@@ -1,6 +1,7 @@
 /** The HTTP/1.1 front of the broker: `createServer(options, service)`. */
 
 export type { Operation } from './api.js';
+export type { Demand, GateRefusal, OpenDemand, TooFar } from './base/demand.js';
 export {
   ANSWER_BYTES_IN_FLIGHT_DEFAULT,
   BODY_BYTES_IN_FLIGHT_DEFAULT,
@@ -11,6 +12,7 @@ export {
   TIMER_CALL_DEFAULTS,
   type TimerCallLimits,
 } from './base/limits.js';
+export { countKv } from './endpoints/kv/kv-meters.js';
 export { streamRowsText } from './endpoints/streams/state.js';
 export type {
   Authenticator,
@@ -24,7 +26,12 @@ export {
   type Role,
   type RoleSet,
 } from './exchange/access-level.js';
-export { AnswerBudget, type AnswerRoom, type UnreadAnswer } from './exchange/answer-budget.js';
+export {
+  AnswerBudget,
+  type AnswerRoom,
+  type AnswerShare,
+  type UnreadAnswer,
+} from './exchange/answer-budget.js';
 export { AnswerText, type TextRoom } from './exchange/answer-text.js';
 export { readBody } from './exchange/body-reader.js';
 export {
@@ -57,7 +64,7 @@ export {
   type TransportResponse,
 } from './exchange/transport.js';
 export { NativeBuildMissingError } from './exchange/uws.js';
-export type { GateOptions } from './gate/gate.js';
+export type { Gate, GateOptions, Pass } from './gate/gate.js';
 export { JsonError } from './json/json-error.js';
 export { type KeySet, keySet } from './json/json-keys.js';
 export { JsonReader, KEY_UNKNOWN, KEYS_END } from './json/json-reader.js';

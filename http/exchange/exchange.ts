@@ -16,6 +16,7 @@
  */
 import type { Refusal } from '@svc/engine';
 import { assert } from '../base/assert.js';
+import type { OpenDemand } from '../base/demand.js';
 import { STREAMED_ANSWER_BYTES_MIN } from '../base/limits.js';
 import type { AnswerRoom, AnswerShare, UnreadAnswer } from './answer-budget.js';
 import type { AnswerBytes } from './answer-bytes.js';
@@ -67,9 +68,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   /** A command has taken the body over: its bytes count until `releaseBody`. */
   #bodyHanded = false;
   #answer: Uint8Array | null = null;
-  /**
-   * Text of the answer, in place of `#answer`, where the same text may answer other requests too.
-   */
+  /** Text of the answer in place of `#answer`: the same text may answer other requests too. */
   #text: AnswerText | null = null;
   /** Where `#answer` stands, to be released when it was taken or the client has gone. */
   #memory: AnswerBytes | null = null;
@@ -81,6 +80,8 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   #headers: Headers | null = null;
   onGone: (() => void) | null = null;
   onTaken: (() => void) | null = null;
+  /** What a gate in another thread is to judge before it takes the command; null: nothing. */
+  demand: OpenDemand | null = null;
   /** How the broker's answer is rendered, and from what; null before the call, and after it. */
   #render: Render<unknown, unknown> | null = null;
   #context: unknown = null;

@@ -3,6 +3,8 @@
  * value, locks and timers repeat the code, `{"error","reason"}`; ephemeral queues say it in words,
  * `{"error","code"}`.
  */
+import { assert } from '../base/assert.js';
+import type { Demand, GateCode, GateRefusal, Refuse } from '../base/demand.js';
 import { errorText, type Status } from '../exchange/errors.js';
 import type { Exchange } from '../exchange/exchange.js';
 
@@ -18,17 +20,17 @@ const CODES = {
   kv_quota_exceeded: ['403 Forbidden', 'the allowance of this tenant is used up'],
   timers_quota_exceeded: ['403 Forbidden', 'the allowance of this tenant is used up'],
   ephemeral_quota_exceeded: ['403 Forbidden', 'the allowance of this tenant is used up'],
-} as const satisfies { readonly [code: string]: readonly [Status, string] };
+} as const satisfies { readonly [code in GateCode]: readonly [Status, string] };
 
-export type GateCode = keyof typeof CODES;
-
-export interface GateRefusal {
-  readonly code: GateCode;
-  /** 0: without `Retry-After`. */
-  readonly retryAfterSeconds: number;
+/** Refuses a call of a surface; `demand` says of which family. */
+export function gateRefuser(exchange: Exchange, demand: Demand): Refuse {
+  return (refusal) => {
+    assert(refusal.code !== 'timer_horizon_exceeded', 'a call without timers is too far');
+    refuseAtGate(exchange, demand.kind.startsWith('ephemeral'), refusal);
+  };
 }
 
-export function refuseAtGate(
+function refuseAtGate(
   exchange: Exchange,
   isEphemeral: boolean,
   { code, retryAfterSeconds }: GateRefusal,

@@ -3,8 +3,9 @@
 // grants that the test sets and a clock of its own.
 import { newMeters } from '@svc/wire';
 import { describe, expect, test } from 'vitest';
+import type { Demand } from '../base/demand.js';
 import { FakeSurfaces, grantWith } from '../testing/surface-service.fake.js';
-import { type Demand, GATE_DEFAULTS, Gate, type GateOptions } from './gate.js';
+import { GATE_DEFAULTS, Gate, type GateOptions } from './gate.js';
 
 const A = '00000000-0000-0000-0000-00000000000a';
 const B = '00000000-0000-0000-0000-00000000000b';

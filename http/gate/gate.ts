@@ -14,34 +14,12 @@
  */
 import type { GrantRow, Switches, Tenant } from '@svc/engine';
 import type { GrantKind, Meters } from '@svc/wire';
+import type { Demand, GateCode, GateRefusal, Refuse } from '../base/demand.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { GateSource } from '../ports/surface-service.js';
-import { type GateCode, type GateRefusal, refuseAtGate } from './gate-refusal.js';
+import { gateRefuser } from './gate-refusal.js';
 import { type Amounts, type Bands, type Charge, Occupancy } from './occupancy.js';
 import { type Rate, TokenBucket } from './token-bucket.js';
-
-/** What a call is about to do. */
-export type Demand =
-  | { readonly kind: 'kv-read' }
-  /** Upper bounds of what it adds. */
-  | { readonly kind: 'kv-write'; readonly rows: number; readonly bytes: number }
-  /** Lists and peeks, which no switch stops. */
-  | { readonly kind: 'timer-read' }
-  | { readonly kind: 'timer-write'; readonly timers: number }
-  /**
-   * Key/value and timers in a transaction, which asks for no tokens, because the message plane
-   * never tells a client to wait, and whose switches are the leader's to ask.
-   */
-  | {
-      readonly kind: 'transaction';
-      readonly hasKv: boolean;
-      readonly rows: number;
-      readonly bytes: number;
-      readonly timers: number;
-    }
-  /** `messages`: each costs a token. */
-  | { readonly kind: 'ephemeral-push'; readonly messages: number }
-  | { readonly kind: 'ephemeral' };
 
 export interface GateOptions {
   readonly kvReads: Rate;
@@ -64,6 +42,16 @@ export const GATE_DEFAULTS: GateOptions = {
   tenantsMax: 10_000,
   bands: { releasePct: 90, hotPct: 80 },
 };
+
+/** What handlers ask: the gate of this thread, or one that is elsewhere. */
+export interface CallGate {
+  /** null: `refuse` has answered the request; without it, as calls of the surface are refused. */
+  enter(exchange: Exchange, tenant: Tenant, demand: Demand, refuse?: Refuse): Pass | null;
+  /** For a call that was let in and whose shape is faulty: `answer` says so to the client. */
+  faulty(exchange: Exchange, pass: Pass, answer: () => void): void;
+  timerHorizonSeconds(tenant: Tenant, configuredSeconds: number): number;
+  quotaFigures(): QuotaFigures;
+}
 
 /** What a call that was let in carries to its end. */
 export interface Pass {
@@ -99,7 +87,7 @@ export const NOTHING_OWED: Pass = { settle: () => {} };
 /** After these outcomes the call may have been applied or not. */
 const IN_DOUBT: ReadonlySet<string> = new Set(['timeout', 'outcome_unknown']);
 
-export class Gate {
+export class Gate implements CallGate {
   readonly #options: GateOptions;
   readonly #meters: Meters;
   readonly #nowMs: () => number;
@@ -118,13 +106,28 @@ export class Gate {
     this.#source = source;
   }
 
-  /** null: the request has been refused. */
-  enter(exchange: Exchange, tenant: Tenant, demand: Demand): Pass | null {
-    const verdict = this.ask(tenant, demand);
+  enter(
+    exchange: Exchange,
+    tenant: Tenant,
+    demand: Demand,
+    refuse: Refuse = gateRefuser(exchange, demand),
+  ): Pass | null {
+    const verdict = this.judge(tenant, demand);
     if (!('code' in verdict)) return verdict;
-    this.#count(demand, verdict.code);
-    refuseAtGate(exchange, demand.kind.startsWith('ephemeral'), verdict);
+    refuse(verdict);
     return null;
+  }
+
+  faulty(_: Exchange, pass: Pass, answer: () => void): void {
+    pass.settle({ kind: 'refused' });
+    answer();
+  }
+
+  /** A refusal is counted. */
+  judge(tenant: Tenant, demand: Demand): Pass | GateRefusal {
+    const verdict = this.ask(tenant, demand);
+    if ('code' in verdict) this.#count(demand, verdict.code);
+    return verdict;
   }
 
   ask(tenant: Tenant, demand: Demand): Pass | GateRefusal {

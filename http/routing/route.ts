@@ -8,7 +8,7 @@ import type { BodyShare } from '../exchange/body-budget.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { Paging } from '../exchange/paging.js';
 import type { Zstd } from '../exchange/zstd.js';
-import type { Gate } from '../gate/gate.js';
+import type { CallGate } from '../gate/gate.js';
 import type { Scraper } from '../metrics/scrape.js';
 import type { Service } from '../ports/service.js';
 import type { GatewayClass } from './gateway-class.js';
@@ -20,7 +20,7 @@ export interface Front {
   readonly meters: Meters;
   readonly scraper: Scraper;
   /** What calls of the state surfaces pass before anything else. */
-  readonly gate: Gate;
+  readonly gate: CallGate;
   readonly kvLimits: KvLimits;
   readonly timers: TimerFront;
   readonly popTimeoutMs: number;

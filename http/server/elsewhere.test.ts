@@ -14,6 +14,7 @@ interface Passed {
 }
 
 const passed: Passed[] = [];
+const asked: unknown[] = [];
 let front: TestFront;
 
 beforeAll(async () => {
@@ -21,6 +22,7 @@ beforeAll(async () => {
     elsewhere: {
       serves: ({ path }) => path !== '/api/v1/push',
       pass: (request, exchange) => void passed.push({ request, exchange }),
+      askGate: (_, open) => void asked.push(open),
     },
   });
 });

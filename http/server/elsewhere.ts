@@ -4,10 +4,12 @@
  */
 import type { Exchange, Headers } from '../exchange/exchange.js';
 import type { Head } from '../exchange/request-head.js';
+import type { AskGate } from '../gate/gate-elsewhere.js';
 import type { Route } from '../routing/route.js';
 
-/** Whoever serves the routes that are not served here. */
+/** Whoever serves the routes that are not served here, and has the gate. */
 export interface Elsewhere {
+  readonly askGate: AskGate;
   serves(route: Route): boolean;
   /** The request has passed door and caller, and is asked both again: see `Exchange.pass`. */
   pass(request: PassedRequest, exchange: Exchange): void;

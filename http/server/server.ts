@@ -80,6 +80,7 @@ import {
 import type { BodySource, TransportRequest, TransportResponse } from '../exchange/transport.js';
 import { Zstd } from '../exchange/zstd.js';
 import { GATE_DEFAULTS, Gate, type GateOptions } from '../gate/gate.js';
+import { GateElsewhere } from '../gate/gate-elsewhere.js';
 import { JsonError } from '../json/json-error.js';
 import { Scraper } from '../metrics/scrape.js';
 import type { Service } from '../ports/service.js';
@@ -158,6 +159,8 @@ export interface HttpServer {
   readonly connections: Connections;
   /** Its exchanges share it. */
   readonly rim: ListenerRim;
+  /** Asked by its handlers, unless it has `elsewhere`, and for the requests of front threads. */
+  readonly gate: Gate;
   /**
    * A request that was parsed elsewhere; its answer goes to `client`. Of calls at once there may be
    * as many as of connections; one more is answered 503.
@@ -206,7 +209,7 @@ class FrontServer implements HttpServer {
   readonly #listener: SocketListener;
   readonly #frontParts: Omit<Front, 'service'>;
   readonly #door: Door;
-  readonly #gate: Gate;
+  readonly gate: Gate;
   readonly #unready: Unready;
   /** null while nothing can be served. */
   #front: Front | null;
@@ -232,11 +235,11 @@ class FrontServer implements HttpServer {
     this.#elsewhere = options.elsewhere ?? null;
     this.#files = new StaticFiles(options.dashboardDirectory ?? null);
     const defaultSubscription: Subscription = { mode: options.defaultSubscriptionMode ?? 'all' };
-    this.#gate = new Gate(options.gate ?? GATE_DEFAULTS, this.meters, nowMs);
+    this.gate = new Gate(options.gate ?? GATE_DEFAULTS, this.meters, nowMs);
     this.#frontParts = {
       meters: this.meters,
       scraper: new Scraper((error) => options.logger.error('a scrape failed', error)),
-      gate: this.#gate,
+      gate: this.#elsewhere === null ? this.gate : new GateElsewhere(this.#elsewhere.askGate),
       kvLimits: options.kvLimits ?? KV_LIMITS,
       timers: { limits: options.timerLimits ?? TIMER_CALL_DEFAULTS, zstd: new Zstd(nowMs) },
       popTimeoutMs: options.popTimeoutMs ?? POP_TIMEOUT_MS_DEFAULT,
@@ -266,7 +269,7 @@ class FrontServer implements HttpServer {
   }
 
   serve(service: Service | null): void {
-    this.#gate.follow(service?.surfaces ?? null);
+    this.gate.follow(service?.surfaces ?? null);
     this.#front = service === null ? null : { ...this.#frontParts, service };
   }
 

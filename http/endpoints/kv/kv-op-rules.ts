@@ -7,8 +7,8 @@ import {
   KV_PREFIX_LIMIT_MAX,
   utf8Length,
 } from '@svc/wire';
+import type { Demand } from '../../base/demand.js';
 import type { KvLimits } from '../../base/limits.js';
-import type { Demand } from '../../gate/gate.js';
 import { JsonReader } from '../../json/json-reader.js';
 import { type KvRawOps, textAt } from './kv-raw-ops.js';
 import type { KvField } from './kv-request.js';

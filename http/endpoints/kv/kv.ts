@@ -74,18 +74,23 @@ export function admitKv(
     if (pass === null) return null;
     return { ops: readOps(raw, front.kvLimits), writes: demand.kind === 'kv-write', pass };
   } catch (error) {
-    pass?.settle({ kind: 'refused' });
-    refuseShape(exchange, error);
+    const fault = faultOf(error);
+    const refuse = () => refuseKvFault(exchange, fault);
+    if (pass === null) refuse();
+    else front.gate.faulty(exchange, pass, refuse);
     return null;
   }
 }
 
 /** Throws again what is no fault of the request. */
 export function refuseShape(exchange: Exchange, error: unknown): void {
-  if (error instanceof KvFault) refuseKvFault(exchange, error);
-  else if (error instanceof JsonError) {
-    refuseKvFault(exchange, new KvFault('kv_bad_body', `bad body: ${error.message}`));
-  } else throw error;
+  refuseKvFault(exchange, faultOf(error));
+}
+
+function faultOf(error: unknown): KvFault {
+  if (error instanceof KvFault) return error;
+  if (!(error instanceof JsonError)) throw error;
+  return new KvFault('kv_bad_body', `bad body: ${error.message}`);
 }
 
 /** Throws `JsonError`, and `KvFault` for a body of another shape. */

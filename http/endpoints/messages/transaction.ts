@@ -27,13 +27,13 @@ import {
   ZERO_UUID,
 } from '@svc/wire';
 import { assert } from '../../base/assert.js';
+import type { Refuse } from '../../base/demand.js';
 import { AnswerBytes } from '../../exchange/answer-bytes.js';
 import type { Status } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { isReadAtOnce, readAll, readGenerated } from '../../exchange/large-body.js';
 import { nameBudgetRefusal } from '../../exchange/name-budget.js';
 import { NOTHING_OWED, type Pass } from '../../gate/gate.js';
-import type { GateRefusal } from '../../gate/gate-refusal.js';
 import { JsonError } from '../../json/json-error.js';
 import { quotedBytes } from '../../json/json-text.js';
 import { answer, endpoint, STORAGE_FULL } from '../../routing/endpoint.js';
@@ -49,7 +49,13 @@ import {
 } from '../kv/kv-answers.js';
 import { countKv } from '../kv/kv-meters.js';
 import { checkSizes, KvFault, limitsInTransaction, readOps } from '../kv/kv-op-rules.js';
-import { checkTimerSizes, type SoundTimerOp, soundTimerOps, TimerFault } from '../timers/ops.js';
+import {
+  checkTimerSizes,
+  horizonFault,
+  type SoundTimerOp,
+  soundTimerOps,
+  TimerFault,
+} from '../timers/ops.js';
 import { plainTimers } from '../timers/payloads.js';
 import {
   TIMERS_OVERLOADED,
@@ -144,11 +150,14 @@ function commit(
     exchange.refuse(refusal);
     return;
   }
-  const gated = enterGate(front, tenant, kv, timers);
-  if ('code' in gated) {
-    send(exchange, '403 Forbidden', failure(transactionId, gated.code, GATED));
-    return;
-  }
+  const refuse: Refuse = (refused) => {
+    if (refused.code === 'timer_horizon_exceeded') {
+      const { index, horizonSeconds } = refused;
+      refuseShape(exchange, transactionId, horizonFault(index, horizonSeconds));
+    } else send(exchange, '403 Forbidden', failure(transactionId, refused.code, GATED));
+  };
+  const pass = enterGate(front, request, kv, timers, refuse);
+  if (pass === null) return;
   const { acks, slots, traceIds } = parts;
   const pushes = pushesOf(request, parts);
   front.meters.calls.ackMessages += acks.length;
@@ -168,8 +177,8 @@ function commit(
     slots,
     count: kv === null ? UNCOUNTED : counterOf(front, kv),
   };
-  if (timers.length === 0) submit(front, exchange, command, renderer, gated);
-  else submitWithTimers(front, request, command, timers, gated);
+  if (timers.length === 0) submit(front, exchange, command, renderer, pass);
+  else submitWithTimers(front, request, command, timers, pass);
 }
 
 const GATED = 'this tenant has no grant for this, or its allowance is used up';
@@ -182,13 +191,14 @@ function mintId(): string {
   return uuidV7(Date.now(), words[0] ?? 0, words[1] ?? 0, words[2] ?? 0);
 }
 
-/** What the gate says of the key/value operations and timers of a transaction. */
+/** For the key/value operations and timers of a transaction. null: the request is answered. */
 function enterGate(
   front: Front,
-  tenant: string,
+  { exchange, tenant }: Call<unknown>,
   kv: KvCall | null,
   timers: readonly SoundTimerOp[],
-): Pass | GateRefusal {
+  refuse: Refuse,
+): Pass | null {
   if (kv === null && timers.length === 0) return NOTHING_OWED;
   let [rows, bytes] = [0, 0];
   for (const op of kv?.ops ?? []) {
@@ -196,13 +206,9 @@ function enterGate(
     if (op.op === 'put' || op.op === 'putIfAbsent' || op.op === 'incr') rows++;
   }
   const schedules = timers.filter(({ op }) => op.op === 'schedule').length;
-  return front.gate.ask(tenant, {
-    kind: 'transaction',
-    hasKv: kv !== null,
-    rows,
-    bytes,
-    timers: schedules,
-  });
+  const hasKv = kv !== null;
+  const demand = { kind: 'transaction', hasKv, rows, bytes, timers: schedules } as const;
+  return front.gate.enter(exchange, tenant, demand, refuse);
 }
 
 const UNCOUNTED = (): void => {};
@@ -227,12 +233,11 @@ function submitWithTimers(
       submit(front, exchange, { ...command, timers: call }, renderer, pass);
       return;
     }
-    pass.settle({ kind: 'refused' });
     const reply = replyBy(exchange, plain, (to: Exchange) => {
       if (plain === 'overloaded') to.refuse(TIMERS_OVERLOADED);
       else refuseShape(to, command.transactionId, plain);
     });
-    reply.send(plain);
+    front.gate.faulty(exchange, pass, () => reply.send(plain));
   });
 }
 

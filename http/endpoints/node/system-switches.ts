@@ -20,7 +20,7 @@ import {
 } from '@svc/schema';
 import { DEFAULT_TENANT, errorAnswer } from '@svc/wire';
 import type { Exchange } from '../../exchange/exchange.js';
-import type { Gate } from '../../gate/gate.js';
+import type { QuotaFigures } from '../../gate/gate.js';
 import { bodyForm, describedBy, type Member } from '../../json/body-form.js';
 import { JsonReader } from '../../json/json-reader.js';
 import { shown, textOf } from '../../json/shown.js';
@@ -35,7 +35,7 @@ const OPEN_BRACE = 0x7b;
 /** state-surfaces 5.1; what the gate of this node has measured stands beside the switches. */
 const kvTimersAnswer = named(
   'KvTimers',
-  shown<Switches, ReturnType<Gate['quotaFigures']>>()({
+  shown<Switches, QuotaFigures>()({
     kvEnabled: [truth, ({ kv }) => kv],
     timersScheduleEnabled: [truth, ({ timersSchedule }) => timersSchedule],
     timersFireEnabled: [truth, ({ timersFire }) => timersFire],

@@ -268,14 +268,16 @@ function checkEdge(op: RawTimerOp, index: number, horizonSeconds: number): Uint8
   for (const name of ['payloadZstd', 'encrypted'] as const) {
     if (op[name] === 'neither') throw shape('timers_bad_op', `${at}: ${name} must be a boolean`);
   }
-  if (op.delayMs > horizonSeconds * 1000) {
-    const detail = `${at}: delayMs is over the horizon of ${horizonSeconds} seconds`;
-    throw new TimerFault('horizon', 'timers_horizon', detail);
-  }
+  if (op.delayMs > horizonSeconds * 1000) throw horizonFault(index, horizonSeconds);
   const payload = Buffer.from(op.payload, 'base64');
   // Decoding is lenient: only what comes out as it went in was base64.
   if (payload.toString('base64') === op.payload) return payload;
   throw shape('timers_payload_not_base64', `${at}: payload is not standard base64 with padding`);
+}
+
+export function horizonFault(index: number, horizonSeconds: number): TimerFault {
+  const what = `delayMs is over the horizon of ${horizonSeconds} seconds`;
+  return new TimerFault('horizon', 'timers_horizon', `op at index ${index}: ${what}`);
 }
 
 function checkState(op: RawTimerOp, index: number): void {

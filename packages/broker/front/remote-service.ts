@@ -14,6 +14,8 @@ import type {
   AckCommand,
   AckedOutcome,
   Command,
+  KvCall,
+  KvOutcome,
   Outcome,
   PopCommand,
   RefusedOutcome,
@@ -23,6 +25,7 @@ import {
   type DeliveredOutcome,
   type Elsewhere,
   type Exchange,
+  type OpenDemand,
   PassedAnswer,
   type PassedRequest,
   type Reply,
@@ -31,11 +34,11 @@ import {
   type Service,
   type SubmittedCommand,
   type SubmittedOutcome,
-  type UnreadAnswer,
 } from '@svc/http';
 import { mayNeedAckSlices } from '../requests/ack-slices.js';
 import { mayNeedSlices } from '../requests/push-slices.js';
 import type { Channel } from './channel.js';
+import { askParts, gatedParts, readJudgement } from './gate-frames.js';
 import {
   ackAndPopParts,
   bodyParts,
@@ -54,7 +57,7 @@ import {
 } from './thread-frames.js';
 
 /** A reply of the front is an exchange. */
-type AnyReply = Reply<never> & Pick<UnreadAnswer, 'owner' | 'cutOff'>;
+type AnyReply = Reply<never> & Pick<Exchange, 'owner' | 'cutOff' | 'demand' | 'refuse'>;
 type PopReply = Reply<DeliveredOutcome | RefusedOutcome>;
 
 interface Waiting {
@@ -64,6 +67,8 @@ interface Waiting {
   readonly pop: PopCommand | null;
   /** Verdicts that came with it, before the rest of the answer; null: none. */
   acked: AckedOutcome | null;
+  /** null: it has a command, whose outcome is the answer. */
+  readonly letIn: (() => void) | null;
 }
 
 const ID_MAX = 0xffff_ffff;
@@ -84,12 +89,19 @@ const SERVED = [
   'POST /api/v1/ack',
   'POST /api/v1/ack/batch',
   'POST /api/v1/lease/{leaseId}/extend',
+  'POST /api/v1/transaction',
+  'POST /api/v1/kv',
+  'GET /api/v1/kv/{ns}/{key...}',
+  'PUT /api/v1/kv/{ns}/{key...}',
+  'DELETE /api/v1/kv/{ns}/{key...}',
 ];
 const ELSEWHERE: ReadonlySet<Route> = new Set(
   ROUTES.filter(({ method, path }) => !SERVED.includes(`${method} ${path}`)),
 );
 
-type Served = Pick<Service, 'monotonicMs' | 'submit' | 'pop' | 'ackAndPop'>;
+interface Served extends Pick<Service, 'monotonicMs' | 'submit' | 'pop' | 'ackAndPop'> {
+  readonly kv: Pick<Service['kv'], 'call'>;
+}
 
 export class RemoteService implements Served, Elsewhere {
   readonly #channel: Pick<Channel, 'send'>;
@@ -101,6 +113,7 @@ export class RemoteService implements Served, Elsewhere {
   /** Requests that were passed on; the answer is null until its head has come. */
   readonly #passed = new Map<number, { exchange: Exchange; answer: PassedAnswer | null }>();
   #lastId = 0;
+  readonly kv: Served['kv'] = { call: (call, reply) => this.#callKv(call, reply) };
 
   /** `beforePass`: what the core's front may show is to be sent before. */
   constructor(channel: Pick<Channel, 'send'>, nowMs: () => number, beforePass: () => void) {
@@ -114,7 +127,12 @@ export class RemoteService implements Served, Elsewhere {
   }
 
   submit(command: SubmittedCommand, reply: Reply<SubmittedOutcome>): void {
-    const id = this.#begin(reply as unknown as AnyReply, null);
+    const exchange = reply as unknown as AnyReply;
+    if (exchange.demand !== null) {
+      this.#sendGated(command, exchange, exchange.demand);
+      return;
+    }
+    const id = this.#begin(exchange, null);
     this.#channel.send(TO_CORE.command, id, commandParts(command, this.#nowMs()));
     // A call in slices does nothing more for a client that has gone. Its body is still held.
     if (!mayBeSliced(command)) return;
@@ -138,6 +156,27 @@ export class RemoteService implements Served, Elsewhere {
     this.#channel.send(TO_CORE.ackAndPop, id, parts);
     reply.onGone = () => this.#tellGone(id);
   }
+
+  #callKv(call: KvCall, reply: Reply<KvOutcome | RefusedOutcome>): void {
+    const exchange = reply as unknown as AnyReply;
+    const { demand } = exchange;
+    if (demand === null) throw new Error('a call of key/value that asks nothing of the gate');
+    const id = this.#sendGated(call, exchange, demand);
+    // A read ends with its client; what writes is done to its end.
+    if (demand.demand.kind === 'kv-read') reply.onGone = () => this.#tellGone(id);
+  }
+
+  #sendGated(command: Command, exchange: AnyReply, { demand }: OpenDemand): number {
+    const id = this.#begin(exchange, null);
+    const parts = gatedParts(command, demand, exchange.owner, this.#nowMs());
+    this.#channel.send(TO_CORE.gated, id, parts);
+    return id;
+  }
+
+  readonly askGate: Elsewhere['askGate'] = (exchange, { tenant, demand }, answer) => {
+    const id = this.#begin(exchange as unknown as AnyReply, null, answer);
+    this.#channel.send(TO_CORE.ask, id, askParts(tenant, demand));
+  };
 
   serves(route: Route): boolean {
     return ELSEWHERE.has(route);
@@ -206,7 +245,15 @@ export class RemoteService implements Served, Elsewhere {
         this.#deliver(waiting, content);
         break;
       case TO_THREAD.held:
-        this.#deliverHeld(id, waiting, content);
+        this.#hold(id, waiting);
+        this.#deliver(waiting, content);
+        break;
+      case TO_THREAD.heldOutcome:
+        this.#hold(id, waiting);
+        answer(waiting, readOutcome(content) ?? UNREADABLE);
+        break;
+      case TO_THREAD.judged:
+        judged(waiting, content);
         break;
     }
   }
@@ -232,9 +279,9 @@ export class RemoteService implements Served, Elsewhere {
     }
   }
 
-  #begin(reply: AnyReply, pop: PopCommand | null): number {
+  #begin(reply: AnyReply, pop: PopCommand | null, letIn: (() => void) | null = null): number {
     const id = this.#newId();
-    this.#waiting.set(id, { reply, pop, acked: null });
+    this.#waiting.set(id, { reply, pop, acked: null, letIn });
     return id;
   }
 
@@ -263,8 +310,8 @@ export class RemoteService implements Served, Elsewhere {
     if (!isReceived && outcome !== null && pop !== null) this.#giveBack(pop, outcome);
   }
 
-  #deliverHeld(id: number, waiting: Waiting, content: Uint8Array): void {
-    const { reply } = waiting;
+  /** The core counts the answer until it is told that it is taken. */
+  #hold(id: number, { reply }: Waiting): void {
     if (reply === null || reply.gone) this.#channel.send(TO_CORE.taken, id, []);
     else {
       this.#held.set(id, reply);
@@ -272,7 +319,6 @@ export class RemoteService implements Served, Elsewhere {
         if (this.#held.delete(id)) this.#channel.send(TO_CORE.taken, id, []);
       };
     }
-    this.#deliver(waiting, content);
   }
 
   #giveBack({ tenant, consumerGroup }: PopCommand, { leaseId, claims }: DeliveredOutcome): void {
@@ -295,9 +341,24 @@ const UNREADABLE: RefusedOutcome = {
 };
 
 /** Whether somebody could still receive it. */
-function answer({ reply, acked }: Waiting, outcome: Outcome | DeliveredOutcome): boolean {
+function answer({ reply, acked, letIn }: Waiting, outcome: Outcome | DeliveredOutcome): boolean {
+  if (letIn !== null && outcome.kind === 'refused' && reply?.gone === false) {
+    reply.refuse(outcome.refusal);
+    return true;
+  }
   const whole = acked === null ? outcome : { kind: 'acked-pop', acked, popped: outcome };
   return reply?.send(whole as never) ?? false;
+}
+
+/** The gate has refused it, or has let in what wanted to know no more. */
+function judged(waiting: Waiting, content: Uint8Array): void {
+  const { reply, letIn } = waiting;
+  if (reply === null) return;
+  const refusal = readJudgement(content);
+  // Nobody hears it, but the body is let go of.
+  if (reply.gone) answer(waiting, UNREADABLE);
+  else if (refusal !== null) reply.demand?.refuse(refusal);
+  else letIn?.();
 }
 
 function mayBeSliced(command: SubmittedCommand): boolean {

@@ -14,7 +14,11 @@
  *                     port call   a request for the core's gateway: JSON of its head | its body, or
  *                                 what came of it
  *                     body        more of that body: last u8 | bytes
+ *                     gated       as pop, with a demand (`gate-frames.ts`) before the command
+ *                     ask         demand | tenant, of a call that has no command
  *     to the thread:  outcome     an answer (`outcome-codec.ts`)
+ *                     held outcome  as outcome; the core counts its room until it hears `taken`
+ *                     judged      what the gate says, where that is all the answer
  *                     acked       verdicts that belong to the outcome behind it
  *                     delivered   what a pop has taken, with the payloads
  *                     held        as delivered; the core counts its room until it hears `taken`
@@ -57,6 +61,8 @@ export const TO_CORE = {
   ackAndPop: 9,
   portCall: 10,
   body: 11,
+  gated: 12,
+  ask: 13,
 } as const;
 export const TO_THREAD = {
   outcome: 1,
@@ -65,10 +71,13 @@ export const TO_THREAD = {
   over: 4,
   cut: 5,
   acked: 6,
-  head: 7,
-  bytes: 8,
-  broken: 9,
-  readOn: 10,
+  heldOutcome: 7,
+  judged: 8,
+  // Of a request that is passed on, from here on.
+  head: 9,
+  bytes: 10,
+  broken: 11,
+  readOn: 12,
 } as const;
 
 /** In the order of their varints. */
@@ -109,7 +118,8 @@ export function ackAndPopParts(
   return [ownerHead(owner), lengthOf(acksBytes), acksBytes, ...commandParts(pop, nowMs)];
 }
 
-function ownerHead(owner: string): Uint8Array {
+/** Before a command that has room for its answer. */
+export function ownerHead(owner: string): Uint8Array {
   const head = new Uint8Array(1 + owner.length);
   head[0] = owner.length;
   for (let i = 0; i < owner.length; i++) head[i + 1] = owner.charCodeAt(i);

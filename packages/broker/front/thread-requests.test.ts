@@ -34,6 +34,7 @@ const ID = '0193f2a0-7b1c-7000-8000-000000000002';
 
 /** The broker of the core thread: keeps what it is asked until the test answers. */
 class Asked implements CoreService {
+  readonly kv = { call: unused };
   submits: { command: SubmittedCommand; reply: Reply<SubmittedOutcome> }[] = [];
   pops: { command: PopCommand; reply: PopReply }[] = [];
   both: { acks: AckCommand; pop: PopCommand; reply: BothReply }[] = [];
@@ -64,6 +65,7 @@ class Client {
   onGone: (() => void) | null = null;
   onTaken: (() => void) | null = null;
   answers: unknown[] = [];
+  readonly demand = null;
 
   constructor(owner = '\x7f\0\0\x01') {
     this.owner = owner;
@@ -105,7 +107,7 @@ beforeEach(() => {
     service: () => broker,
     send: into(toThread),
     nowMs: () => 5000,
-    front: { rim: { answers }, call: () => unused() },
+    front: { rim: { answers }, call: unused, gate: { judge: unused, timerHorizonSeconds: unused } },
     gateway: () => null,
     meters,
   });
@@ -117,7 +119,7 @@ beforeEach(() => {
 });
 
 function unused(): never {
-  throw new Error('nothing is passed on');
+  throw new Error('nothing is passed on, and no gate is asked');
 }
 
 /** Frames that were sent to the core by now reach it. */

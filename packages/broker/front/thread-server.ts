@@ -9,15 +9,17 @@
  * - A request is answered once, unless its client has gone, or its thread.
  * - A thread that is gone is the end of all its clients: what waits is left, what pops have claimed
  *   is given back, and the room of their answers is free.
- * - An answer of a pop has room in the budget of the core's answers before it is read. A small one
+ * - An answer of a pop or a key/value call has room in the budget of the core's answers before it
+ *   is read. A small one
  *   lets go of it as it enters the ring, for it goes from there to the buffers of the socket, where
  *   small answers do not count either; a large one when the thread says that it was taken.
  */
-import type { AckedOutcome, Command, GiveBackCommand, RefusedOutcome } from '@svc/engine';
+import type { AckedOutcome, Command, GiveBackCommand, Outcome, RefusedOutcome } from '@svc/engine';
 import type {
   AckedPop,
   AnswerBudget,
   AnswerRoom,
+  AnswerShare,
   DeliveredOutcome,
   HttpServer,
   Reply,
@@ -28,6 +30,13 @@ import type {
 } from '@svc/http';
 import type { Meters } from '@svc/wire';
 import { NO_LEADER } from '../reads/held-reads.js';
+import { judgementParts, readAsk, splitGated } from './gate-frames.js';
+import {
+  type GatedCall,
+  GatedCalls,
+  type GatedCallsOptions,
+  type GatedOutcome,
+} from './gated-calls.js';
 import { type Callee, PassedCalls, type SendFrame } from './passed-calls.js';
 import {
   addCalls,
@@ -43,12 +52,14 @@ import {
 
 /** The broker, as it serves the threads. */
 export interface CoreService extends Pick<Service, 'submit' | 'pop' | 'ackAndPop'> {
+  readonly kv: Pick<Service['kv'], 'call'>;
   /** Undoes the claims of a pop that reached nobody. */
   giveBack(command: GiveBackCommand): void;
 }
 
 /** The core's own front, as far as threads need it. */
 export interface ThreadFront extends Pick<HttpServer, 'call'> {
+  readonly gate: GatedCallsOptions['front']['gate'];
   readonly rim: { readonly answers: AnswerBudget };
 }
 
@@ -74,12 +85,14 @@ const UNREADY: RefusedOutcome = { kind: 'refused', refusal: NO_LEADER };
 
 export class ThreadServer {
   readonly #options: ThreadServerOptions;
-  /** Requests without an answer, and answers of pops that their clients have not taken. */
-  readonly #open = new Map<number, ThreadReply | ThreadPop>();
+  /** Requests without an answer, and answers that their clients have not taken. */
+  readonly #open = new Map<number, ThreadReply | ThreadAnswer>();
   readonly #calls: PassedCalls;
+  readonly #gated: GatedCalls;
 
   constructor(options: ThreadServerOptions) {
     this.#options = options;
+    this.#gated = new GatedCalls(options);
     this.#calls = new PassedCalls(options.front, options.gateway, options.send);
   }
 
@@ -99,6 +112,12 @@ export class ThreadServer {
         break;
       case TO_CORE.ackAndPop:
         this.#ackAndPop(id, content);
+        break;
+      case TO_CORE.gated:
+        this.#submitGated(id, content);
+        break;
+      case TO_CORE.ask:
+        this.#ask(id, content);
         break;
       case TO_CORE.giveBack:
         this.#giveBack(content);
@@ -147,7 +166,7 @@ export class ThreadServer {
 
   #pop(id: number, content: Uint8Array): void {
     const { service, nowMs } = this.#options;
-    const [reply, bytes] = this.#openPop(id, content);
+    const [reply, bytes] = this.#openAnswer(id, content, 'pop');
     const command = readCommand(bytes, nowMs());
     if (command?.kind !== 'pop') reply.send(UNREADABLE);
     else (service() ?? NOBODY).pop(command, reply);
@@ -155,7 +174,7 @@ export class ThreadServer {
 
   #ackAndPop(id: number, content: Uint8Array): void {
     const { service, nowMs } = this.#options;
-    const [reply, bytes] = this.#openPop(id, content);
+    const [reply, bytes] = this.#openAnswer(id, content, 'pop');
     const [acksBytes, popBytes] = splitAckAndPop(bytes);
     const acks = readCommand(acksBytes, nowMs());
     const pop = readCommand(popBytes, nowMs());
@@ -163,10 +182,47 @@ export class ThreadServer {
     else (service() ?? NOBODY).ackAndPop(acks, pop, reply);
   }
 
-  /** The reply of a pop, and the bytes behind the owner of its answer's room. */
-  #openPop(id: number, content: Uint8Array): readonly [ThreadPop, Uint8Array] {
+  #submitGated(id: number, content: Uint8Array): void {
+    const { service, nowMs } = this.#options;
+    const [reply, bytes] = this.#openAnswer(id, content, 'read');
+    const parts = splitGated(bytes);
+    const command = parts === null ? null : readCommand(parts[1], nowMs());
+    const core = service();
+    if (parts === null || (command?.kind !== 'kv' && command?.kind !== 'transaction')) {
+      reply.send(UNREADABLE);
+      return;
+    }
+    if (core === null) {
+      reply.send(UNREADY);
+      return;
+    }
+    const call = this.#gated.judge(command, parts[0]);
+    if ('code' in call) {
+      this.#open.delete(id);
+      this.#options.send(TO_THREAD.judged, id, judgementParts(call));
+      return;
+    }
+    reply.call = call;
+    if (command.kind === 'kv') core.kv.call(command, reply);
+    else core.submit(command, reply as Reply<GatedOutcome> as Reply<never>);
+  }
+
+  #ask(id: number, content: Uint8Array): void {
+    const asked = readAsk(content);
+    const { service, send } = this.#options;
+    if (asked === null) send(TO_THREAD.outcome, id, outcomeParts(UNREADABLE));
+    else if (service() === null) send(TO_THREAD.outcome, id, outcomeParts(UNREADY));
+    else send(TO_THREAD.judged, id, judgementParts(this.#gated.ask(...asked)));
+  }
+
+  /** The reply, and the bytes behind the owner of its answer's room. */
+  #openAnswer(
+    id: number,
+    content: Uint8Array,
+    share: AnswerShare,
+  ): readonly [ThreadAnswer, Uint8Array] {
     const [owner, bytes] = splitPop(content);
-    const reply = new ThreadPop(this, id, this.#options.front.rim.answers, owner);
+    const reply = new ThreadAnswer(this, id, this.#options.front.rim.answers, share, owner);
     this.#open.set(id, reply);
     return [reply, bytes];
   }
@@ -201,23 +257,31 @@ export class ThreadServer {
   }
 
   /** The thread closes the connection, and says that the answer is taken. */
-  cutOff(pop: ThreadPop): void {
-    this.#open.delete(pop.id);
-    pop.free();
-    this.#options.send(TO_THREAD.cut, pop.id, []);
+  cutOff(answer: ThreadAnswer): void {
+    this.#open.delete(answer.id);
+    answer.free();
+    this.#options.send(TO_THREAD.cut, answer.id, []);
   }
 
-  delivered(pop: ThreadPop, outcome: DeliveredOutcome): void {
-    const parts = deliveredParts(outcome);
+  delivered(answer: ThreadAnswer, outcome: DeliveredOutcome): void {
+    this.#give(answer, TO_THREAD.delivered, TO_THREAD.held, deliveredParts(outcome));
+  }
+
+  stored(answer: ThreadAnswer, outcome: Outcome): void {
+    this.#give(answer, TO_THREAD.outcome, TO_THREAD.heldOutcome, outcomeParts(outcome));
+  }
+
+  /** `held`: in place of `kind` for a large answer. */
+  #give(answer: ThreadAnswer, kind: number, held: number, parts: readonly Uint8Array[]): void {
     let bytes = 0;
     for (const part of parts) bytes += part.length;
     if (bytes < HELD_BYTES_MIN) {
-      this.#open.delete(pop.id);
-      pop.free();
-      this.#options.send(TO_THREAD.delivered, pop.id, parts);
+      this.#open.delete(answer.id);
+      answer.free();
+      this.#options.send(kind, answer.id, parts);
     } else {
-      pop.hold(bytes);
-      this.#options.send(TO_THREAD.held, pop.id, parts);
+      answer.hold(bytes);
+      this.#options.send(held, answer.id, parts);
     }
   }
 }
@@ -254,12 +318,15 @@ class ThreadReply implements Reply<SubmittedOutcome> {
 
 type PopAnswer = DeliveredOutcome | RefusedOutcome;
 
-/** A pop of a thread, with acknowledgements or without, and the room of its answer. */
-class ThreadPop implements Reply<PopAnswer | AckedPop>, AnswerRoom, UnreadAnswer {
+/** A request of a thread whose answer has room: a pop, or a call that the gate has let in. */
+class ThreadAnswer implements Reply<PopAnswer | AckedPop | GatedOutcome>, AnswerRoom, UnreadAnswer {
   readonly #server: ThreadServer;
   readonly #answers: AnswerBudget;
+  readonly #share: AnswerShare;
   readonly id: number;
   readonly owner: string;
+  /** null: it passed no gate. */
+  call: GatedCall | null = null;
   gone = false;
   onGone: (() => void) | null = null;
   reservedBytes = 0;
@@ -268,10 +335,17 @@ class ThreadPop implements Reply<PopAnswer | AckedPop>, AnswerRoom, UnreadAnswer
   #sweeps = 0;
   #isAnswered = false;
 
-  constructor(server: ThreadServer, id: number, answers: AnswerBudget, owner: string) {
+  constructor(
+    server: ThreadServer,
+    id: number,
+    answers: AnswerBudget,
+    share: AnswerShare,
+    owner: string,
+  ) {
     this.#server = server;
     this.id = id;
     this.#answers = answers;
+    this.#share = share;
     this.owner = owner;
   }
 
@@ -279,17 +353,16 @@ class ThreadPop implements Reply<PopAnswer | AckedPop>, AnswerRoom, UnreadAnswer
     return this;
   }
 
-  send(answer: PopAnswer | AckedPop): boolean {
+  send(answer: PopAnswer | AckedPop | GatedOutcome): boolean {
+    // Also of a client that has gone: what the call was charged ends with its outcome.
+    if (this.call !== null) this.call.settle(answer as GatedOutcome);
     if (this.gone) return false;
     this.#isAnswered = true;
     this.onGone = null;
     if (answer.kind === 'acked-pop') this.#server.acked(this.id, answer.acked);
     const outcome = answer.kind === 'acked-pop' ? answer.popped : answer;
     if (outcome.kind === 'delivered') this.#server.delivered(this, outcome);
-    else {
-      this.free();
-      this.#server.answered(this.id, outcome);
-    }
+    else this.#server.stored(this, outcome);
     return true;
   }
 
@@ -302,27 +375,27 @@ class ThreadPop implements Reply<PopAnswer | AckedPop>, AnswerRoom, UnreadAnswer
   }
 
   free(): void {
-    this.#answers.release('pop', this);
+    this.#answers.release(this.#share, this);
   }
 
   hold(bytes: number): void {
     this.answerBytes = bytes;
-    this.#answers.hold('pop', this);
+    this.#answers.hold(this.#share, this);
   }
 
   // --- room --------------------------------------------------------------------------------------
 
   get freeBytes(): number {
-    return this.gone ? Number.MAX_SAFE_INTEGER : this.#answers.freeFor('pop', this);
+    return this.gone ? Number.MAX_SAFE_INTEGER : this.#answers.freeFor(this.#share, this);
   }
 
   reserve(bytes: number): boolean {
-    return this.gone || this.#answers.reserve('pop', this, bytes);
+    return this.gone || this.#answers.reserve(this.#share, this, bytes);
   }
 
   wait(bytes: number, untilMs: number, done: (hasRoom: boolean) => void): void {
     if (this.gone) setImmediate(done, false);
-    else this.#answers.wait('pop', this, bytes, untilMs, done);
+    else this.#answers.wait(this.#share, this, bytes, untilMs, done);
   }
 
   // --- what is not taken -------------------------------------------------------------------------
