@@ -170,6 +170,7 @@ const DEFAULTS: Config = {
   gatewayStaleGraceMs: 600_000,
   gatewayInvalidationPollMs: 1_000,
   gatewayRevocationStrict: false,
+  gatewayRevocationSweepMs: 3_600_000,
   gatewayJwtSecret: null,
   gatewayJwtPrivatePem: null,
   gatewayJwtPublicPem: null,

@@ -149,6 +149,12 @@ export const GATEWAY_VARIABLES = {
     exactTrue(false),
     'refuse a session while nobody can say whether it was revoked',
   ),
+  gatewayRevocationSweepMs: variable(
+    'gateway',
+    'SVC_PROXY_REVOCATION_SWEEP_MS',
+    integer(3_600_000, { min: 0, max: TIMER_MS_MAX }),
+    'milliseconds between looks for ended sessions on the deny-list; 0: none',
+  ),
   gatewayJwtSecret: variable(
     'gateway',
     'SVC_PROXY_JWT_SECRET',

@@ -33,6 +33,7 @@ export function gatewaySettings(config: Config): GatewaySettings {
     graceMs: config.gatewayStaleGraceMs,
     isStrict: config.gatewayRevocationStrict,
     pollMs: config.gatewayInvalidationPollMs,
+    sweepMs: config.gatewayRevocationSweepMs,
     batchItemsMax: config.gatewayBatchItemsMax,
     parkedMax: config.gatewayParkedMax,
     reconcileMs: config.gatewayReconcileMs,

@@ -129,6 +129,9 @@ describe('clusters', () => {
     expect(await credentials.clusterBySlug('acme')).toMatchObject({ status: 'active' });
     expect(credentials.clusterBySlug('acme')).toMatchObject({ status: 'active' });
     expect(await credentials.clusterBySlug('none')).toBe(null);
+    for (const none of ['', '-', 'ACME', 'a.b', 'ü', 'x'.repeat(64), '../acme']) {
+      expect(credentials.clusterBySlug(none), 'in the same turn').toBe(null);
+    }
     done(await setClusterStatus(records, SYSTEM, clusterId, 'suspended'));
     await invalidation.look();
     expect(await credentials.clusterBySlug('acme')).toMatchObject({ status: 'suspended' });

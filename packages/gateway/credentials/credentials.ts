@@ -10,6 +10,7 @@ import type { ClusterView } from '../base/cluster-view.js';
 import { NIL_ID } from '../base/random.js';
 import type { Records } from '../records/batch.js';
 import { read } from '../records/batch.js';
+import { slugOf } from '../records/checks.js';
 import { loadClusterView } from '../records/clusters.js';
 import { findKeyByHash, noteKeyUses } from '../records/keys.js';
 import { CLUSTER_ROLES, CLUSTERS, USERS } from '../records/rows.js';
@@ -109,8 +110,12 @@ export class Credentials {
     });
   }
 
-  /** null: no cluster has this slug. Rejects as `caller` does. */
+  /**
+   * null: no cluster has this slug. Rejects as `caller` does. What is no slug is not asked for: it
+   * comes from hosts and headers of anybody, and may have any length.
+   */
   clusterBySlug(slug: string): MaybePromise<ClusterView | null> {
+    if (slugOf(slug) !== slug) return null;
     return then(this.#slugs.get(slug), (id) => (id === null ? null : this.#clusters.get(id)));
   }
 

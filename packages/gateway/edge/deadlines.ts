@@ -27,6 +27,16 @@ export function edgeTimeoutMs(
   return Math.max(requestMs, Math.min(waitMs + longPollGraceMs, longPollMaxMs));
 }
 
+/** A purge asks the broker for at most 300 s, and is never cut off while it does (gateway, Beyond). */
+const PURGE = /^\/api\/cp\/tenants\/[^/]+\/purge$/;
+const PURGE_MS = 310_000;
+
+/** As `edgeTimeoutMs`, for a route that the gateway serves itself. */
+export function ownTimeoutMs(timeouts: EdgeTimeouts, path: string): number | null {
+  const ms = edgeTimeoutMs(timeouts, path, null);
+  return ms !== null && PURGE.test(path) ? Math.max(ms, PURGE_MS) : ms;
+}
+
 export const TIMED_OUT = {
   status: 504,
   code: 'request_timeout',

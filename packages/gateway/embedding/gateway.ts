@@ -84,6 +84,7 @@ export interface GatewaySettings {
   readonly graceMs: number;
   readonly isStrict: boolean;
   readonly pollMs: number;
+  readonly sweepMs: number;
   readonly batchItemsMax: number;
   readonly parkedMax: number;
   readonly reconcileMs: number;
@@ -146,7 +147,7 @@ export class Gateway {
     const { settings, upstream, store, clock, random, logger } = options;
     this.#options = options;
     const passwords = new Passwords();
-    const { graceMs, isStrict, pollMs } = settings;
+    const { graceMs, isStrict, pollMs, sweepMs } = settings;
     this.#state = new GatewayState({
       store,
       clock,
@@ -157,6 +158,7 @@ export class Gateway {
       graceMs,
       isStrict,
       pollMs,
+      sweepMs,
     });
     const blocks = new PushBlocks();
     const admission = new Admission();
@@ -240,7 +242,8 @@ export class Gateway {
   }
 
   #newListener(passage: Passage, routes: OwnRoutes, tokens: SessionTokens): GatewayListener {
-    const { settings, upstream, clock, logger, connections, onConnectionsFull } = this.#options;
+    const { settings, upstream, clock, random, logger } = this.#options;
+    const { connections, onConnectionsFull } = this.#options;
     const { passage: config, hasTenants, head, addressHeader, tls } = settings;
     const health = {
       status: 'ok',
@@ -260,6 +263,7 @@ export class Gateway {
         origins: new Origins(settings.origins),
         security: new SecurityHeaders(settings.hsts, settings.hstsMaxAgeS),
         clock,
+        newRequestId: requestIds(random),
         logger: {
           error: (text, error) => logger.error(TARGET, text, { error: String(error) }),
         },
@@ -365,6 +369,13 @@ export class Gateway {
     await this.#usage.close();
     await this.#state.close();
   }
+}
+
+/** Random for each process, and counted in it: one costs no more than its text. */
+function requestIds(random: Random): () => string {
+  const boot = Buffer.from(random.bytes(8)).toString('hex');
+  let count = 0;
+  return () => `${boot}-${++count}`;
 }
 
 function loginProviders({ google, github }: ProviderSettings, clock: Clock): LoginProvider[] {

@@ -89,6 +89,7 @@ beforeEach(async () => {
       }),
       security: new SecurityHeaders('auto', 60),
       clock,
+      newRequestId: () => 'boot-1',
       logger: { error: (text, error) => logged.push(`${text}: ${error}`) },
       about: { health: { status: 'ok' }, jwks: { keys: [] } },
     },
@@ -138,6 +139,19 @@ describe('a request that is let through', () => {
     expect(finished).toEqual([
       { status: 201, bytesIn: 0, bytesOut: direct.body.length, body: null },
     ]);
+  });
+
+  test('has an id, and its pops make no queue', async () => {
+    const ids: (string | undefined)[] = [];
+    const call = front.server.call.bind(front.server);
+    front.server.call = (request, from) => {
+      ids.push(...([...request.headers].filter(([name]) => name === 'x-svc-request-id')[0] ?? []));
+      return call(request, from);
+    };
+    const headers = { 'x-svc-request-id': 'forged' };
+    await client.request('/api/v1/pop/queue/q', { method: 'GET', headers });
+    expect(ids).toEqual(['x-svc-request-id', 'boot-1']);
+    expect(front.service.pops.at(-1)?.scope).toMatchObject({ creates: false });
   });
 
   test('brings its body in chunks, however large, also to a slow pipeline', async () => {
@@ -244,6 +258,27 @@ describe('a route of its own', () => {
     expect(await codeOf(LOGIN, { body: 'x'.repeat(51) })).toBe('413 payload_too_large');
     expect((await client.request(LOGIN, { body: 'x' })).status).toBe(201);
     expect(asked).toBe(2);
+  });
+
+  test('has the time of the edge, and a purge longer', async () => {
+    let release = () => {};
+    let asked = 0;
+    ownAnswer = () => {
+      asked++;
+      return new Promise((resolve) => {
+        release = () => resolve(jsonAnswer({ ok: true }));
+      });
+    };
+    const late = codeOf(LOGIN, { body: 'x' });
+    await expect.poll(() => asked).toBe(1);
+    clock.advance(REQUEST_MS);
+    expect(await late).toBe('504 request_timeout');
+    release();
+    const purge = client.request('/api/cp/tenants/acme/purge', { body: '' });
+    await expect.poll(() => asked).toBe(2);
+    clock.advance(REQUEST_MS);
+    release();
+    expect((await purge).status).toBe(200);
   });
 
   test('that fails costs its request alone, and is logged', async () => {

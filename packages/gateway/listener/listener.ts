@@ -39,12 +39,12 @@ import {
   type TransportResponse,
 } from '@svc/http';
 import { DEFAULT_TENANT } from '@svc/wire';
-import type { Clock } from '../base/clock.js';
+import type { Cancel, Clock } from '../base/clock.js';
 import type { ClusterView } from '../base/cluster-view.js';
 import { REFUSALS, type Refusal } from '../base/refusal.js';
 import type { AddressRates } from '../edge/address-rates.js';
 import type { Client, ClientAddresses } from '../edge/client-address.js';
-import { type EdgeTimeouts, edgeTimeoutMs, TIMED_OUT } from '../edge/deadlines.js';
+import { type EdgeTimeouts, edgeTimeoutMs, ownTimeoutMs, TIMED_OUT } from '../edge/deadlines.js';
 import { HeadBounds, type HeadLimits } from '../edge/head-bounds.js';
 import type { HeaderList, Origins } from '../edge/origins.js';
 import { isSecure, type SecurityHeaders } from '../edge/security-headers.js';
@@ -69,6 +69,8 @@ export interface ListenerParts {
   readonly origins: Origins;
   readonly security: Pick<SecurityHeaders, 'for'>;
   readonly clock: Clock;
+  /** `x-svc-request-id` of a request that is relayed: never twice, on any node. */
+  readonly newRequestId: () => string;
   readonly logger: FrontLogger;
   /** For `/healthz` and `/.well-known/jwks.json`. */
   readonly about: { readonly health: object; readonly jwks: object };
@@ -303,13 +305,27 @@ export class GatewayListener {
       return;
     }
     const body = new HeldBody(response, exchange, 'growing');
-    this.#parts.routes
+    const { routes, logger } = this.#parts;
+    const cancel = this.#endLate(arrival);
+    routes
       .answer(this.#ownRequest(arrival, body))
-      .then((answer) => answerOwn(exchange, answer))
+      .then((answer) => {
+        if (exchange.open) answerOwn(exchange, answer);
+      })
       .catch((error: unknown) => {
-        this.#parts.logger.error('an own route failed', error);
-        refuse(exchange, INTERNAL);
-      });
+        logger.error('an own route failed', error);
+        if (exchange.open) refuse(exchange, INTERNAL);
+      })
+      .finally(cancel);
+  }
+
+  /** The edge's time of a request that is answered here. */
+  #endLate({ exchange, path }: Arrival): Cancel {
+    const ms = ownTimeoutMs(this.#config.timeouts, path);
+    if (ms === null) return () => {};
+    return this.#parts.clock.after(ms, () => {
+      if (exchange.open) refuse(exchange, TIMED_OUT);
+    });
   }
 
   #ownRequest(arrival: Arrival, body: BodySource): OwnRequest {
@@ -334,6 +350,7 @@ export class GatewayListener {
       return;
     }
     const body = new HeldBody(response, exchange, 'growing');
+    const cancel = this.#endLate(arrival);
     this.#parts.routes
       .gatePage(this.#ownRequest(arrival, body))
       .then((answer) => {
@@ -341,7 +358,8 @@ export class GatewayListener {
         if (answer === null) this.#relay(arrival, PAGE, null, null, body);
         else answerOwn(exchange, answer);
       })
-      .catch((error: unknown) => exchange.failed('a page failed', error));
+      .catch((error: unknown) => exchange.failed('a page failed', error))
+      .finally(cancel);
   }
 
   /** Never resolves where the request is answered instead: the body is too long, or breaks off. */
@@ -417,7 +435,10 @@ export class GatewayListener {
       {
         method,
         target: query === undefined ? path : `${path}?${query}`,
-        headers: arrival.headers.filter(([name]) => isRelayed(name, connection)),
+        headers: [
+          ...arrival.headers.filter(([name]) => isRelayed(name, connection)),
+          [REQUEST_ID, this.#parts.newRequestId()],
+        ],
         body: goesBy ? 'chunks' : admitted.body,
         peer: peerBytesOf(cluster, arrival.client),
         identity: this.#identity(cluster),
@@ -451,6 +472,7 @@ const GATEWAY: Caller = {
   subject: null,
   roles: ROLE_BITS.admin | POPS_MAKE_NO_QUEUE,
 };
+const REQUEST_ID = 'x-svc-request-id';
 const TOO_LARGE_TEXT = refusalText(REFUSALS.bodyTooLarge);
 const ASSETS = '/assets/';
 const PAGE_TIMEOUT_MS = 35_000;

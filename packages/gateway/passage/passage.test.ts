@@ -269,6 +269,21 @@ test('a cycle is blocked for what it pushes alone', async () => {
   });
 });
 
+test('a transaction uses what the plan has, in shadow mode too', async () => {
+  const { call, key, bearer, records } = await gateway({ isEnforced: false });
+  const id = (await records.store.get('px.plans.code', '#pro'))?.value;
+  const plan = await records.store.get('px.plans', `#${id}`);
+  const value = { ...(plan?.value as object), features: { timers: true } };
+  await records.store.batch([{ op: 'put', namespace: 'px.plans', key: `#${id}`, value }]);
+  const headers = bearer(key);
+  const kv = '{"operations":[],"kv":[{"op":"get","ns":"a","key":"b"}]}';
+  const timers = '{"timers":[{"op":"cancel","queue":"q","timerKey":"k"}],"kv":[]}';
+  expect(await call('POST', '/api/v1/transaction', { headers, body: kv })).toMatchObject({
+    refusal: { status: 403, code: 'feature_gated', error: 'not in your plan' },
+  });
+  admitted(await call('POST', '/api/v1/transaction', { headers, body: timers }));
+});
+
 describe('bodies', () => {
   test('that cannot be read go on, for the front refuses them', async () => {
     const { call, key, bearer, limits } = await gateway();

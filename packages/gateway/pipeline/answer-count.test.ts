@@ -21,6 +21,7 @@ const items = (count: number): BodySummary => ({
   destinations: [],
   growing: null,
   isFacade: false,
+  features: new Set(),
   retention: [],
 });
 

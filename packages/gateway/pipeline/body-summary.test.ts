@@ -30,6 +30,18 @@ test.each(['', '[', '{"items":[{]}', '{"items":[]} x', '\ufeff{}', '"x"'])(
   },
 );
 
+test.each([
+  ['{"operations":[]}', []],
+  ['{"kv":[],"timers":[ ]}', []],
+  ['{"kv":[{"op":"get"}],"timers":[]}', ['kv']],
+  ['{"kv":[],"kv":[{"op":"get"}],"kv":[]}', ['kv']],
+  ['{"\\u006bv":[1],"timers":{}}', ['kv', 'timers']],
+  [`{"timers":[${' '.repeat(300)}]}`, ['timers']],
+])('a transaction %s uses %j', (body, features) => {
+  expect([...(read('transaction', body)?.features ?? [])]).toEqual(features);
+  expect([...(read('push', body.replace('{', '{"items":[],'))?.features ?? [])]).toEqual([]);
+});
+
 test('a transaction: flattened pushes, no acks', () => {
   const body = {
     operations: [

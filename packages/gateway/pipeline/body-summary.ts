@@ -11,6 +11,7 @@
  * A large body is read in parts, each some 64 KiB, between which the caller may do something else.
  */
 import { JsonError, JsonReader, KEY_UNKNOWN, KEYS_END, type KeySet, keySet } from '@svc/http';
+import type { Feature } from '../base/access.js';
 import type { Destination, LargestPayload } from '../limits/limits.js';
 import type { BodyRule } from './classes.js';
 
@@ -27,6 +28,8 @@ export interface BodySummary {
   readonly growing: string | null;
   /** Key/value operations of the log facade on its own rows, and nothing else. */
   readonly isFacade: boolean;
+  /** What a transaction uses beside messages: the plan must have it. */
+  readonly features: ReadonlySet<Feature>;
   /** Seconds that a configure asks messages to be kept for. */
   readonly retention: readonly number[];
 }
@@ -36,7 +39,16 @@ const DEFAULT_PARTITION = 'Default';
 const FACADE_NAMESPACE = 'svc-kafka';
 const FACADE_PREFIX = 'qk:';
 
-const BODY_KEYS = keySet('items', 'operations', 'messages', 'push_items', 'queue', 'partition');
+const BODY_KEYS = keySet(
+  'items',
+  'operations',
+  'messages',
+  'push_items',
+  'queue',
+  'partition',
+  'kv',
+  'timers',
+);
 const ITEM_KEYS = keySet('queue', 'partition', 'payload', 'data', 'items', 'type');
 const OP_KEYS = keySet('op', 'ns', 'namespace', 'key', 'keys', 'prefix');
 const CONFIGURE_KEYS = keySet('queue', 'options', 'retentionSeconds', 'completedRetentionSeconds');
@@ -81,6 +93,7 @@ class Summarizing implements BodySummary {
   readonly destinations: Destination[] = [];
   growing: string | null = null;
   isFacade = false;
+  readonly features = new Set<Feature>();
   readonly retention: number[] = [];
   readonly #reader: JsonReader;
   readonly #seen = new Map<string, Set<string>>();
@@ -139,9 +152,19 @@ class Summarizing implements BodySummary {
       if (found === name && reader.peek() === OPEN_BRACKET) yield* this.#elements(name, element);
       else if (found === 'queue' && reader.isString()) queue = reader.readText(found);
       else if (found === 'partition' && reader.isString()) partition = reader.readText(found);
+      else if (rule === 'transaction' && (found === 'kv' || found === 'timers')) this.#uses(found);
       else reader.skipValue();
     }
     if (rule === 'ephemeral-push' && queue !== '') this.#goesTo(queue, partition);
+  }
+
+  /** An empty list uses nothing; what is no list is refused by the front. */
+  #uses(feature: Feature): void {
+    const reader = this.#reader;
+    reader.skipValue();
+    if (!/^\[\s*\]$/.test(reader.valueText().slice(0, EMPTY_LIST_LENGTH_MAX))) {
+      this.features.add(feature);
+    }
   }
 
   *#elements(name: string, element: () => void): Generator<void, void> {
@@ -320,6 +343,8 @@ class Summarizing implements BodySummary {
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 const SHOWN_CHARS_MAX = 32;
+/** A longer one of blanks counts as a use. */
+const EMPTY_LIST_LENGTH_MAX = 256;
 
 /** The text of a member; null: it has none that is a string. */
 function textAt(reader: JsonReader, keys: KeySet, name: string): string | null {

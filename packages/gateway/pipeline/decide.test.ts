@@ -51,6 +51,7 @@ const NOTHING: BodySummary = {
   destinations: [],
   growing: null,
   isFacade: false,
+  features: new Set(),
   retention: [],
 };
 

@@ -73,7 +73,8 @@ export function limitBody(
 ): Refusal | null {
   if (cluster === null || summary === null) return null;
   const { limits } = ports;
-  const { items, largest, destinations, retention } = summary;
+  const { items, largest, destinations, retention, features } = summary;
+  for (const feature of features) if (!cluster.features[feature]) return REFUSALS.featureGated;
   const refused = (denial: Denial | null) => denied(ports, cluster, denial);
   switch (target.body) {
     case 'push':

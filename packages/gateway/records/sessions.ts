@@ -1,7 +1,10 @@
 /** The deny-list: sessions that ended before their time. */
 import { NIL_ID } from '../base/random.js';
-import { type Actor, change, type Records } from './batch.js';
+import { pages } from '../store/kv.js';
+import { type Actor, change, heldOf, type Records } from './batch.js';
 import { REVOKED } from './rows.js';
+
+const OPS_MAX = 240;
 
 /**
  * Puts a session on the list until its token ends by itself; every node forgets whom it took for
@@ -26,6 +29,22 @@ export function revokeSession(
     batch.invalidate(NIL_ID);
     batch.audit({ tenantId, action: 'session_revoked', target: jti });
   });
+}
+
+/**
+ * Takes away what ended by itself. Rows end with their tokens (TTL) where the store keeps time; this
+ * is for those that came without an end, from an import or another build.
+ */
+export async function sweepRevoked({ store, clock }: Records): Promise<void> {
+  const { namespace } = REVOKED;
+  const nowUs = clock.wallUs();
+  for await (const rows of pages(store, namespace, '#')) {
+    const ended = rows.filter((row) => heldOf(REVOKED, row).value.expires_at_us <= nowUs);
+    for (let at = 0; at < ended.length; at += OPS_MAX) {
+      const some = ended.slice(at, at + OPS_MAX);
+      await store.batch(some.map(({ key }) => ({ op: 'delete', namespace, key })));
+    }
+  }
 }
 
 export async function isRevoked({ store }: Pick<Records, 'store'>, jti: string): Promise<boolean> {

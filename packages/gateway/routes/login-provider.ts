@@ -3,6 +3,7 @@
  * GitHub by OAuth 2, whose proof is what its API answers to the token. The protocols are those of
  * `oauth4webapi`; here is which endpoints there are and what of an answer is believed.
  */
+import { decodeJwt } from 'jose';
 import * as oauth from 'oauth4webapi';
 import type { Refusal } from '../base/refusal.js';
 
@@ -215,7 +216,9 @@ export class GoogleLogin implements LoginProvider {
   ): Promise<oauth.IDToken | Refusal> {
     const { client } = this.#oauth;
     try {
-      const result = await oauth.processAuthorizationCodeResponse(server, client, response, {
+      const issuer = await issuerOf(server, response.clone());
+      const issued = { ...server, issuer };
+      const result = await oauth.processAuthorizationCodeResponse(issued, client, response, {
         expectedNonce: nonce,
         requireIdToken: true,
       });
@@ -241,6 +244,21 @@ export class GoogleLogin implements LoginProvider {
       if (known !== null) return known;
       throw error;
     }
+  }
+}
+
+/** The issuer that the id token has to name: Google has one with and one without the scheme. */
+async function issuerOf(
+  { issuer }: oauth.AuthorizationServer,
+  response: Response,
+): Promise<string> {
+  const bare = issuer.replace(/^https?:\/\//, '');
+  try {
+    const { id_token } = (await response.json()) as { readonly id_token: string };
+    return decodeJwt(id_token).iss === bare ? bare : issuer;
+  } catch {
+    // What cannot be read is refused by the library, with its own words.
+    return issuer;
   }
 }
 

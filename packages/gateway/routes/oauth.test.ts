@@ -187,11 +187,18 @@ describe('an id token', () => {
   test.each([
     ['of another client', { aud: 'other' }, '400 invalid_request'],
     ['of another issuer', { iss: 'https://evil.example' }, '400 invalid_request'],
+    ['of another issuer without a scheme', { iss: 'evil.example' }, '400 invalid_request'],
     ['that ended', { exp: 1 }, '400 invalid_request'],
     ['of another login', { nonce: 'other' }, '400 invalid_state'],
   ])('%s', async (_, more, told) => {
     prove('viewer@acme.example', true, more);
     expect(codeOf(await logIn('google'))).toBe(told);
+  });
+
+  test('names its issuer with a scheme or without', async () => {
+    const url = servers.google.issuer.url ?? '';
+    prove('viewer@acme.example', true, { iss: url.replace('http://', '') });
+    expect((await logIn('google')).status).toBe(303);
   });
 
   test('that nobody signed', async () => {

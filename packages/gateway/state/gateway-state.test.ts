@@ -37,6 +37,7 @@ async function node(clock: FakeClock, store: MemoryStore, seed = 1) {
     passwords: new Passwords(),
     graceMs: 600_000,
     isStrict: false,
+    sweepMs: 60_000,
     pollMs: 1_000,
   });
   return { state, logged };
@@ -140,6 +141,29 @@ test('a key that one node revokes is refused by another within a second', async 
   const row = await store.get('px.keys', `#${keyId}`);
   expect(row?.value, 'its use was written').toHaveProperty('last_used_at_us');
   await Promise.all([one.state.close(), two.state.close()]);
+  expect(clock.waiting).toBe(0);
+});
+
+test('what ended on the deny-list is swept, and nothing else', async () => {
+  const clock = new FakeClock();
+  const store = new MemoryStore(clock);
+  const { state } = await node(clock, store);
+  const namespace = 'px.revoked';
+  const nowUs = clock.wallUs();
+  const put = (jti: string, inS: number) => ({
+    op: 'put' as const,
+    namespace,
+    key: `#${jti}`,
+    value: { jti, expires_at_us: nowUs + inS * 1_000_000 },
+  });
+  await store.batch([put('ended', 30), put('lasts', 90)]);
+  state.start();
+  for (const left of [1, 0]) {
+    clock.advance(60_000);
+    await settle();
+    expect(store.keys(namespace)).toHaveLength(left);
+  }
+  await state.close();
   expect(clock.waiting).toBe(0);
 });
 

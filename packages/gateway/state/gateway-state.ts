@@ -22,6 +22,7 @@ import { bootstrap } from '../records/bootstrap.js';
 import { emailOf } from '../records/checks.js';
 import { registerKey } from '../records/keys.js';
 import { seed } from '../records/seed.js';
+import { sweepRevoked } from '../records/sessions.js';
 import { setOperators } from '../records/users.js';
 import { type KeyValueStore, StoreUnavailableError } from '../store/kv.js';
 
@@ -36,6 +37,8 @@ export interface StateOptions {
   readonly graceMs: number;
   /** `SVC_PROXY_REVOCATION_STRICT` */
   readonly isStrict: boolean;
+  /** `SVC_PROXY_REVOCATION_SWEEP_MS`; 0: never. */
+  readonly sweepMs: number;
   /** `SVC_PROXY_INVAL_POLL_MS` */
   readonly pollMs: number;
 }
@@ -70,6 +73,7 @@ export class GatewayState {
   readonly #invalidation: Invalidation;
   #isOpen = true;
   #cancelFlush: Cancel = () => {};
+  #cancelSweep: Cancel = () => {};
   #cancelRetry: Cancel = () => {};
 
   constructor(options: StateOptions) {
@@ -96,6 +100,7 @@ export class GatewayState {
   start(): void {
     this.#invalidation.start();
     this.#flushLater();
+    if (this.#options.sweepMs > 0) this.#sweepLater();
   }
 
   /** Writes the uses of keys that were not written yet, and rests. */
@@ -103,6 +108,7 @@ export class GatewayState {
     this.#isOpen = false;
     this.#invalidation.stop();
     this.#cancelFlush();
+    this.#cancelSweep();
     this.#cancelRetry();
     await this.#flush();
   }
@@ -183,6 +189,19 @@ export class GatewayState {
       void this.#flush().finally(() => {
         if (this.#isOpen) this.#flushLater();
       });
+    });
+  }
+
+  #sweepLater(): void {
+    const { clock, logger, sweepMs } = this.#options;
+    this.#cancelSweep = clock.after(sweepMs, () => {
+      sweepRevoked(this.records)
+        .catch((error: unknown) => {
+          logger.warn(TARGET, 'the deny-list was not swept', { why: String(error) });
+        })
+        .finally(() => {
+          if (this.#isOpen) this.#sweepLater();
+        });
     });
   }
 
