@@ -27,7 +27,7 @@ export function edgeTimeoutMs(
   return Math.max(requestMs, Math.min(waitMs + longPollGraceMs, longPollMaxMs));
 }
 
-/** A purge asks the broker for at most 300 s, and is never cut off while it does (gateway, Beyond). */
+/** A purge asks the broker for at most 300 s, and is not cut off before (gateway, Beyond). */
 const PURGE = /^\/api\/cp\/tenants\/[^/]+\/purge$/;
 const PURGE_MS = 310_000;
 

@@ -32,8 +32,8 @@ export function revokeSession(
 }
 
 /**
- * Takes away what ended by itself. Rows end with their tokens (TTL) where the store keeps time; this
- * is for those that came without an end, from an import or another build.
+ * Takes away what is over. Rows end with their tokens, by their TTL; this is for those that came
+ * without one, from an import or another build.
  */
 export async function sweepRevoked({ store, clock }: Records): Promise<void> {
   const { namespace } = REVOKED;
