@@ -1,6 +1,6 @@
 /**
- * Three nodes that run the gateway, each on a port of its own beside the plain API, and the
- * clusters of tenants behind it, made as a control plane does.
+ * Nodes, usually three, that run the gateway, each on a port of its own beside the plain API, and
+ * the clusters of tenants behind it, made as a control plane does.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -10,7 +10,8 @@ import { type Answer, HttpClient } from '../process/http-client.js';
 import type { Environment } from '../process/node-under-test.js';
 import { freePorts } from '../process/ports.js';
 
-const TOKEN = 'the token of the control plane';
+export const SESSION_SECRET = 'the secret of the sessions of a test';
+export const CONTROL_TOKEN = 'the token of the control plane';
 const READY_MS_MAX = 60_000;
 
 /** A cluster as its tenant's clients know it. */
@@ -21,6 +22,8 @@ export interface TenantAccess {
   readonly clusterId: string;
   /** The tenant that the broker sees. */
   readonly brokerTenant: string;
+  /** A user with a role on it. */
+  readonly userId: string;
 }
 
 export interface Provisioning {
@@ -29,6 +32,8 @@ export interface Provisioning {
   readonly tenant?: string;
   readonly plan?: string;
   readonly scopes?: readonly string[];
+  /** Of its user. */
+  readonly role?: string;
   readonly overrides?: Readonly<Record<string, number | null>>;
 }
 
@@ -58,16 +63,17 @@ export class GatewayNodes {
     this.gateways = gateways;
   }
 
-  static async open(environment: Environment = {}): Promise<GatewayNodes> {
+  static async open(environment: Environment = {}, size = 3): Promise<GatewayNodes> {
     const cluster = await Cluster.create({
-      size: 3,
+      size,
       environment: {
         SVC_PROXY_EMBEDDED: 'true',
         SVC_PROXY_ENFORCE: 'true',
-        SVC_PROXY_CP_TOKEN: TOKEN,
-        SVC_PROXY_JWT_SECRET: 'the secret of the sessions of a test',
+        SVC_PROXY_CP_TOKEN: CONTROL_TOKEN,
+        SVC_PROXY_JWT_SECRET: SESSION_SECRET,
         SVC_TENANCY_HEADER: 'true',
         SVC_KV_TRUSTED_PROXY: '1',
+        SVC_EDGE_WEB_RPS_PER_IP: '0',
         ...environment,
       },
     });
@@ -106,7 +112,7 @@ export class GatewayNodes {
   control(method: string, path: string, body?: object, node?: ClusterNode): Promise<Answer> {
     const gateway = node === undefined ? this.#next() : this.gatewayOf(node);
     const bytes = body === undefined ? undefined : JSON.stringify(body);
-    const headers = { 'x-svc-cp-token': TOKEN };
+    const headers = { 'x-svc-cp-token': CONTROL_TOKEN };
     return gateway.send(method, `/api/cp/${path}`, bytes, { headers, timeoutMs: 40_000 });
   }
 
@@ -135,14 +141,15 @@ export class GatewayNodes {
   async #provision(wanted: Provisioning): Promise<TenantAccess> {
     const { slug, tenant = slug, plan = 'dedicated-s', overrides = UNLIMITED } = wanted;
     const scopes = wanted.scopes ?? ['produce', 'consume', 'admin', 'read'];
+    const userId = randomUUID();
     const key = `qk_live_${randomBytes(16).toString('hex')}`;
     const made = (await this.#repeated('POST', 'provision', {
       tenant_slug: tenant,
       cluster_slug: slug,
       plan,
-      user_id: randomUUID(),
-      email: `${slug}@${tenant}.example`,
-      role: 'admin',
+      user_id: userId,
+      email: `${userId}@${tenant}.example`,
+      role: wanted.role ?? 'admin',
       key_name: 'test',
       key_hash: createHash('sha256').update(key).digest('hex'),
       scopes,
@@ -154,6 +161,7 @@ export class GatewayNodes {
       keyId: made.key_id,
       clusterId: made.cluster_id,
       brokerTenant: made.broker_tenant_uuid,
+      userId,
     };
   }
 
