@@ -15,8 +15,6 @@ import type { Against, Scenario } from './scenario.js';
 const CLUSTER_NODES = 3;
 const STATUS_MS_MAX = 5000;
 /** Short enough that a spike of memory between two collections of garbage is seen. */
-/** `SVC_TEST_HTTP_THREADS` has every node serve its port by so many front threads. */
-const HTTP_THREADS = process.env.SVC_TEST_HTTP_THREADS;
 const SAMPLE_INTERVAL_MS = 20;
 
 export interface SubjectPlan {
@@ -56,7 +54,6 @@ export class Subject {
     const environment = {
       SVC_RAFT_DISK_HIGH_PCT: '99',
       SVC_RAFT_DISK_LOW_PCT: '98',
-      ...(HTTP_THREADS === undefined ? {} : { SVC_HTTP_THREADS: HTTP_THREADS }),
       ...scenario.environment,
     };
     if (against === 'cluster') {

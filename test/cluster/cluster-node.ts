@@ -21,6 +21,8 @@ export interface ClusterNodeSettings {
   readonly volume: PrivateVolume | null;
 }
 
+/** Nodes 1 to 5 have 1, 2, 0, 1 and 2 front threads: a fault meets nodes with and without. */
+const FRONT_THREAD_COUNTS = 3;
 const STATUS_MS_MAX = 1000;
 const STOP_MS_MAX = 30_000;
 
@@ -63,6 +65,7 @@ export class ClusterNode {
     this.life = new NodeUnderTest({
       directory,
       port: httpPort,
+      frontThreads: this.number % FRONT_THREAD_COUNTS,
       environment: {
         ...this.settings.environment,
         ...this.#place,

@@ -36,12 +36,10 @@ export const SHARED: Environment = {
   SVC_KV_WRITE_BURST: '100000',
 };
 
-/** The shared node serves its port by a front thread; all others do without. */
-const SHARED_NODE: Environment = { ...SHARED, SVC_HTTP_THREADS: '1' };
-
 /** What every node of a test has in common. */
 const PLACE = { tenants: 'c0ffee00', isPinned: true } as const;
 
+/** The shared node, whose port a front thread serves, or one with settings of its own. */
 export async function openNode(
   seeds: BodySeeds,
   environment?: Environment,
@@ -49,7 +47,11 @@ export async function openNode(
 ): Promise<OpenPlace> {
   const directory = temporaryDirectory();
   const port = await freePort();
-  const settings = { directory: directory.path, port, environment: environment ?? SHARED_NODE };
+  const settings = {
+    directory: directory.path,
+    port,
+    ...(environment === undefined ? { environment: SHARED, frontThreads: 1 } : { environment }),
+  };
   let node = await startNode(settings);
   const client = new HttpClient(port);
   const restart = async (signal: 'SIGKILL' | 'SIGTERM') => {

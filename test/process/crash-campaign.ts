@@ -14,6 +14,7 @@ import { SurfaceLoad } from '../workloads/surface-load.js';
 import { HttpClient, NoAnswer } from './http-client.js';
 import {
   type Environment,
+  type NodeSettings,
   NodeUnderTest,
   sleep,
   startNode,
@@ -41,6 +42,8 @@ const ENVIRONMENT: Environment = {
   RUST_LOG: 'info',
 };
 
+/** One life after the other has 1, 2 and 0 front threads; the kills come in a random order. */
+const FRONT_THREAD_COUNTS = 3;
 const POINT_MS_MAX = 20_000;
 const REQUEST_MS_MAX = 5000;
 const SURFACE_REST_MS_MAX = 120;
@@ -146,12 +149,7 @@ class Campaign {
   }
 
   async start(environment: Environment): Promise<NodeUnderTest> {
-    this.starts++;
-    this.node = await startNode({
-      directory: this.#directory,
-      port: this.#port,
-      environment: { ...ENVIRONMENT, ...environment },
-    });
+    this.node = await startNode(this.#nextLife(environment));
     return this.node;
   }
 
@@ -160,12 +158,17 @@ class Campaign {
   }
 
   #spawn(environment: Environment): NodeUnderTest {
+    return new NodeUnderTest(this.#nextLife(environment));
+  }
+
+  #nextLife(environment: Environment): NodeSettings {
     this.starts++;
-    return new NodeUnderTest({
+    return {
       directory: this.#directory,
       port: this.#port,
+      frontThreads: this.starts % FRONT_THREAD_COUNTS,
       environment: { ...ENVIRONMENT, ...environment },
-    });
+    };
   }
 
   async #killAtPoint(point: CrashPoint, pass: number): Promise<void> {

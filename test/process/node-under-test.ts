@@ -14,7 +14,10 @@ const ROOT = findRoot(fileURLToPath(new URL('.', import.meta.url)));
 /** What a node runs; `SVC_TEST_ENTRY` puts another build under the same tests. */
 const MAIN = process.env.SVC_TEST_ENTRY ?? join(ROOT, 'packages', 'broker', 'dist', 'main.js');
 
-/** `SVC_TEST_HTTP_THREADS` has every node serve its port by so many front threads. */
+/**
+ * `SVC_TEST_HTTP_THREADS` has every node serve its port by so many front threads, but for those of
+ * tests that set a number in the environment of their node because it is their subject.
+ */
 const HTTP_THREADS = process.env.SVC_TEST_HTTP_THREADS;
 
 const HEALTHY_MS_MAX = 20_000;
@@ -36,6 +39,8 @@ export interface NodeSettings {
   /** The program of another build. */
   readonly entry?: string;
   readonly environment?: Environment;
+  /** How many front threads serve the port in a run that does not say; as many as by default. */
+  readonly frontThreads?: number;
   /** Gets all that the node writes, after what stands there. */
   readonly logFile?: string;
   /** Arguments of the runtime, before the program. */
@@ -159,7 +164,8 @@ export function sleep(ms: number): Promise<void> {
 
 /** Nothing of this process's own settings reaches the node but what it needs to run. */
 function environmentOf(settings: NodeSettings): Environment {
-  const { directory, port, environment = {} } = settings;
+  const { directory, port, environment = {}, frontThreads } = settings;
+  const threads = HTTP_THREADS ?? frontThreads;
   return {
     PATH: process.env.PATH ?? '',
     HOSTNAME: 'test-0',
@@ -169,7 +175,7 @@ function environmentOf(settings: NodeSettings): Environment {
     // The machine's own disk may be as full as it likes.
     SVC_RAFT_DISK_HIGH_PCT: '99.9',
     SVC_RAFT_DISK_LOW_PCT: '99.8',
-    ...(HTTP_THREADS === undefined ? {} : { SVC_HTTP_THREADS: HTTP_THREADS }),
+    ...(threads === undefined ? {} : { SVC_HTTP_THREADS: `${threads}` }),
     ...environment,
   };
 }

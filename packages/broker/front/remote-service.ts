@@ -122,6 +122,11 @@ export class RemoteService implements Served, Elsewhere {
     this.#nowMs = nowMs;
   }
 
+  /** Requests without an answer, and answers that their clients have not taken. */
+  get open(): number {
+    return this.#waiting.size + this.#held.size + this.#passed.size;
+  }
+
   monotonicMs(): number {
     return this.#nowMs();
   }
