@@ -7,10 +7,12 @@ import { readFileSync } from 'node:fs';
 import { register } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isMainThread } from 'node:worker_threads';
 import type { OtherText } from './next-version-hook.js';
 
 const [, program = ''] = process.argv;
-const path = join(program, '../bundle/node.js');
+// The program of a front thread is the file itself.
+const path = isMainThread ? join(program, '../bundle/node.js') : program;
 const find = /CLUSTER_VERSION_READ = (\d+);/;
 const built = readFileSync(path, 'utf8');
 const [found = '', version = ''] = find.exec(built) ?? [];

@@ -37,7 +37,8 @@ export type Caller = Pick<HttpClient, 'get' | 'post' | 'send'>;
 const TIMEOUT_MS_DEFAULT = 10_000;
 /**
  * A node ends connections that are idle for 8 seconds. A test whose checker has computed for longer
- * has not read of that yet, and would send its next request into an ended connection.
+ * has not read of that yet, and would send its next request into an ended connection. A connection
+ * that rests while others work is ended by the agent.
  */
 const IDLE_MS_MAX = 4000;
 
@@ -49,7 +50,7 @@ export class HttpClient {
   /** A port of this machine, or the address of a server: scheme, host and port. */
   constructor(base: number | URL) {
     this.#base = typeof base === 'number' ? new URL(`http://127.0.0.1:${base}`) : base;
-    const settings = { keepAlive: true, maxSockets: 64 };
+    const settings = { keepAlive: true, maxSockets: 64, timeout: IDLE_MS_MAX };
     this.#agent = this.#isTls ? new TlsAgent(settings) : new Agent(settings);
   }
 

@@ -43,7 +43,7 @@ class TumblingWorker {
 
   /** One batch from pop to cycle; `commit` sends the cycle. False: there was nothing. */
   async step(commit = (cycle: Body) => this.#commit(cycle)): Promise<boolean> {
-    const popped = await this.stream.pop({ batch: 4, leaseSeconds: 2 });
+    const popped = await this.stream.pop({ batch: 4, leaseSeconds: 30 });
     if (popped === null) return false;
     await commit(await this.cycleOf(popped));
     return true;
