@@ -50,6 +50,10 @@ class Loop {
   }
 }
 
+function unasked(): never {
+  throw new Error('no gate is asked');
+}
+
 /** One life of a front thread, and of the core's end of it. */
 class Life {
   readonly loop = new Loop();
@@ -78,7 +82,12 @@ class Life {
       service: () => broker,
       send: (kind, id, parts) => this.coreEnd.send(kind, id, parts),
       nowMs: () => 5000,
-      front: { rim: { answers }, call: (request, client) => front.call(request, client) },
+      front: {
+        rim: { answers },
+        gate: { judge: unasked, timerHorizonSeconds: unasked },
+        call: (request, client) => front.call(request, client),
+      },
+      gateway: () => null,
       meters: newMeters(),
     });
     this.threadEnd = new Channel({

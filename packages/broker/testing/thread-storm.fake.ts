@@ -102,6 +102,11 @@ export class Broker implements CoreService {
   readonly #model: Model;
   readonly #largest: number;
   readonly pending = new Set<Pending>();
+  readonly kv = {
+    call: (): never => {
+      throw new Error('nothing is asked of key/value');
+    },
+  };
 
   constructor(model: Model, largest: number) {
     this.#model = model;
@@ -308,6 +313,8 @@ export class Client {
   #state: 'open' | 'answering' | 'answered' | 'gone' = 'open';
   onGone: (() => void) | null = null;
   onTaken: (() => void) | null = null;
+  /** Nothing is asked of the gate. */
+  readonly demand = null;
   /** Of an answer that is passed on: what writes more of it to the socket. */
   #onWritable: ((offset: number) => boolean) | null = null;
   #isBlocked = false;
