@@ -11,9 +11,9 @@ const held = (role: string, isMember: boolean, isOperator = false): string =>
 
 test.each([
   ['viewer', 'read'],
-  ['producer', 'read produce'],
-  ['consumer', 'read consume'],
-  ['admin', 'read produce consume queueAdmin clusterAdmin'],
+  ['producer', 'read produce write'],
+  ['consumer', 'read consume write positions'],
+  ['admin', 'read produce consume write positions queueAdmin clusterAdmin'],
   ['read-write', ''],
   ['constructor', ''],
 ])('a member who is %s', (role, has) => {
@@ -21,9 +21,9 @@ test.each([
 });
 
 test.each([
-  ['read-only', 'read'],
+  ['read-only', 'read positions'],
   ['write-only', 'produce'],
-  ['read-write', 'read produce consume queueAdmin nodes'],
+  ['read-write', 'read produce consume write positions queueAdmin nodes'],
   ['viewer', ''],
   ['none', ''],
   ['constructor', ''],
@@ -32,7 +32,7 @@ test.each([
 });
 
 test('an operator of a gateway sees the nodes, that of a node changes them too', () => {
-  const full = 'read produce consume queueAdmin clusterAdmin operator nodes';
+  const full = 'read produce consume write positions queueAdmin clusterAdmin operator nodes';
   expect(held('admin', true, true)).toBe(full.replace('nodes', 'session nodes'));
   expect(held('admin', false, true)).toBe(`${full} nodeAdmin`);
 });

@@ -11,8 +11,12 @@ export interface Capabilities {
   readonly read: boolean;
   /** Push a message, schedule a timer. */
   readonly produce: boolean;
-  /** Fetch and acknowledge messages, ask for positions. Either this or `produce`: write keys. */
+  /** Fetch and acknowledge messages. */
   readonly consume: boolean;
+  /** Write keys, cancel timers, empty and delete ephemeral queues. */
+  readonly write: boolean;
+  /** Ask where a group is in a partition. */
+  readonly positions: boolean;
   /** Create queues and change their options; seek, replay, delete a message; save settings. */
   readonly queueAdmin: boolean;
   /** Delete queues and groups, purge dead letters; members and keys. */
@@ -40,6 +44,8 @@ const NONE: Capabilities = {
   read: false,
   produce: false,
   consume: false,
+  write: false,
+  positions: false,
   queueAdmin: false,
   clusterAdmin: false,
   operator: false,
@@ -50,10 +56,17 @@ const NONE: Capabilities = {
 
 type ByRole = Readonly<Record<string, Partial<Capabilities>>>;
 
-const FULL = { read: true, produce: true, consume: true, queueAdmin: true };
+const FULL = {
+  read: true,
+  produce: true,
+  consume: true,
+  write: true,
+  positions: true,
+  queueAdmin: true,
+};
 
 const BY_TOKEN_ROLE: ByRole = {
-  'read-only': { read: true },
+  'read-only': { read: true, positions: true },
   'write-only': { produce: true },
   'read-write': { ...FULL, nodes: true },
   admin: { ...FULL, clusterAdmin: true, nodes: true, nodeAdmin: true },
@@ -61,8 +74,8 @@ const BY_TOKEN_ROLE: ByRole = {
 
 const BY_MEMBER_ROLE: ByRole = {
   viewer: { read: true },
-  producer: { read: true, produce: true },
-  consumer: { read: true, consume: true },
+  producer: { read: true, produce: true, write: true },
+  consumer: { read: true, consume: true, write: true, positions: true },
   admin: { ...FULL, clusterAdmin: true },
 };
 

@@ -103,8 +103,14 @@ export function loggedIn(sentWith: Access): Promise<void> {
   return new Promise(() => {});
 }
 
+/** After a logout: nothing of the session may be on the screen, also by the way back. */
+export function leave(): void {
+  isLeaving = true;
+  location.replace(urlOf('/auth/login'));
+}
+
 /** The way back is what a browser asks for: the login page takes no other. */
-export function loginPath(): string {
+function loginPath(): string {
   return withQuery('/auth/login', { next: location.pathname + location.search });
 }
 

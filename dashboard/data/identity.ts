@@ -60,6 +60,11 @@ export function roleHeldBy(identity: Identity): RoleHeld {
   return { role, isOperator: session.operator_live, isMember: true };
 }
 
+/** Those on which the session may act. */
+export function clustersOf({ clusters, cluster: only }: Session): readonly Membership[] {
+  return only === null ? clusters : clusters.filter(({ id }) => id === only);
+}
+
 function membershipOf({ clusters }: Session): Membership | null {
   const { cluster } = access.value;
   return clusters.find(({ id }) => id === cluster?.id) ?? null;
@@ -74,6 +79,7 @@ export function actAs(identity: Identity): void {
   if (session === null) return;
   if (userId !== null && userId !== session.user_id) location.reload();
   if (access.value.cluster !== null) return;
+  if (userId === null) addEventListener('pageshow', reloadWhatWasKept);
   userId = session.user_id;
   const cluster = clusterToActOn(session, readKept('localStorage', chosenBy(session)));
   if (cluster === null) return;
@@ -81,6 +87,11 @@ export function actAs(identity: Identity): void {
     ...access.value,
     cluster: { id: cluster.id, header: session.act_cluster_header },
   };
+}
+
+/** A document that a browser brings back whole may be from before a logout. */
+function reloadWhatWasKept({ persisted }: PageTransitionEvent): void {
+  if (persisted) location.reload();
 }
 
 /** Goes to the page of this address, which acts on another cluster. */

@@ -184,7 +184,7 @@ interface QueuesProps extends GroupProps {
 }
 
 function Queues({ group, sums, onChange }: QueuesProps) {
-  const { consume } = useCapabilities();
+  const { queueAdmin } = useCapabilities();
   const [seeking, setSeeking] = useState<string | null>(null);
   const columns = useMemo(() => {
     const seek: Column<QueueSums> = {
@@ -201,8 +201,8 @@ function Queues({ group, sums, onChange }: QueuesProps) {
         </button>
       ),
     };
-    return consume ? [...QUEUE_COLUMNS, seek] : QUEUE_COLUMNS;
-  }, [consume]);
+    return queueAdmin ? [...QUEUE_COLUMNS, seek] : QUEUE_COLUMNS;
+  }, [queueAdmin]);
   return (
     <>
       <DataTable
@@ -277,7 +277,7 @@ interface PartitionsProps extends RowsProps {
 
 function Partitions({ group, queue, rows, more, onChange }: PartitionsProps) {
   const { query } = usePlace();
-  const { consume } = useCapabilities();
+  const { queueAdmin } = useCapabilities();
   const [seeking, setSeeking] = useState<CursorRow | null>(null);
   const text = query.get('partition') ?? '';
   const columns = useMemo(() => {
@@ -296,8 +296,8 @@ function Partitions({ group, queue, rows, more, onChange }: PartitionsProps) {
           </button>
         ),
     };
-    return consume ? [...PARTITION_COLUMNS, skip] : PARTITION_COLUMNS;
-  }, [consume]);
+    return queueAdmin ? [...PARTITION_COLUMNS, skip] : PARTITION_COLUMNS;
+  }, [queueAdmin]);
   const note = counted(rows.length, 'partition', 'partitions');
   if (queue === '') return null;
   return (

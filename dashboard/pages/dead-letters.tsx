@@ -101,7 +101,7 @@ const ERROR_CHARS = 500;
 
 export function DeadLettersPage() {
   const { query } = usePlace();
-  const { consume, clusterAdmin } = useCapabilities();
+  const { queueAdmin, clusterAdmin } = useCapabilities();
   const [asked, setAsked] = useState<Asked | null>(null);
   const [queue, group] = [query.get('queue') ?? '', query.get('group') ?? ''];
   const [chosen, setChosen] = useChosen(`${queue}\n${group}`);
@@ -122,12 +122,12 @@ export function DeadLettersPage() {
   const hasAll = queue !== '' && total > 0;
   const actions = <Actions hasAll={hasAll} chosen={chosen.size} onAsk={setAsked} />;
   return (
-    <Page title="Dead letters" actions={consume || clusterAdmin ? actions : undefined}>
+    <Page title="Dead letters" actions={queueAdmin || clusterAdmin ? actions : undefined}>
       <div>
         <Filters />
         <Loaded poll={poll} what="the dead letters">
           {(listed) => (
-            <Listing listed={listed} chosen={consume ? chosen : null} onChoose={setChosen} />
+            <Listing listed={listed} chosen={queueAdmin ? chosen : null} onChoose={setChosen} />
           )}
         </Loaded>
       </div>
@@ -160,7 +160,7 @@ interface ActionsProps {
 }
 
 function Actions({ hasAll, chosen, onAsk }: ActionsProps) {
-  const { consume, clusterAdmin } = useCapabilities();
+  const { queueAdmin, clusterAdmin } = useCapabilities();
   return (
     <>
       {clusterAdmin && (
@@ -168,7 +168,7 @@ function Actions({ hasAll, chosen, onAsk }: ActionsProps) {
           Purge…
         </button>
       )}
-      {consume && (
+      {queueAdmin && (
         <>
           <button type="button" disabled={!hasAll} onClick={() => onAsk('redrive')}>
             Replay all of a queue…

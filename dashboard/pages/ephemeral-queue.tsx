@@ -102,7 +102,7 @@ interface ShownProps {
 }
 
 function Shown({ depth, row, onClose, onChange }: ShownProps) {
-  const { consume } = useCapabilities();
+  const { write } = useCapabilities();
   const [asked, setAsked] = useState<'reset' | 'delete' | null>(null);
   const { queue, pending, bytes, partitions, groups } = depth;
   const confirm = { depth, onClose: () => setAsked(null) };
@@ -140,7 +140,7 @@ function Shown({ depth, row, onClose, onChange }: ShownProps) {
           empty="No group has asked yet."
         />
       </Section>
-      {consume && (
+      {write && (
         <div class="dialog-foot">
           <button type="button" onClick={() => setAsked('delete')}>
             Delete…

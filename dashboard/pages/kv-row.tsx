@@ -81,7 +81,7 @@ interface ShownProps {
 }
 
 function Shown({ ns, row, onEdit, onRefresh, onDeleted }: ShownProps) {
-  const { consume } = useCapabilities();
+  const { write } = useCapabilities();
   const [deleted, setDeleted] = useState<Row | null>(null);
   const { key, value, version, expiresAt, updatedAt } = row;
   return (
@@ -98,7 +98,7 @@ function Shown({ ns, row, onEdit, onRefresh, onDeleted }: ShownProps) {
         ]}
       />
       <StoredValue value={value ?? null} label="Value" />
-      {consume && (
+      {write && (
         <div class="dialog-foot">
           <button type="button" onClick={() => setDeleted(row)}>
             Delete…

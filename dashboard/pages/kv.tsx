@@ -86,13 +86,13 @@ function Expires({ at, isOver }: { readonly at: string | null; readonly isOver: 
 
 export function KvPage() {
   const { query } = usePlace();
-  const { consume } = useCapabilities();
+  const { write } = useCapabilities();
   const [isCreating, setCreating] = useState(false);
   const [created, setCreated] = useState(0);
   const namespace = query.get('namespace') ?? '';
   const heading =
     namespace === '' ? undefined : <Crumb to="/kv" title="Key/value" name={namespace} />;
-  const create = consume && (
+  const create = write && (
     <button type="button" class="primary" onClick={() => setCreating(true)}>
       Create a row
     </button>

@@ -142,7 +142,7 @@ interface ActionsProps extends AddressProps {
 
 /** Live messages stay where they are: what can be done is done to the dead letters of one. */
 function DeadLetterActions({ message, onChange, ...params }: ActionsProps) {
-  const { consume } = useCapabilities();
+  const { queueAdmin } = useCapabilities();
   const [asked, setAsked] = useState<'retry' | 'delete' | null>(null);
   const retry = useAction(async () => {
     const { result } = await call('POST /api/v1/messages/{partitionId}/{transactionId}/retry', {
@@ -162,7 +162,7 @@ function DeadLetterActions({ message, onChange, ...params }: ActionsProps) {
     setAsked(null);
     onChange();
   };
-  if (!consume) return null;
+  if (!queueAdmin) return null;
   const action = asked === 'retry' ? retry : deletion;
   return (
     <div class="stack">

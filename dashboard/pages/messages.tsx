@@ -177,6 +177,7 @@ async function positionsOf(consumerGroup: string, rows: readonly Row[], signal: 
 
 function Filters() {
   const { query } = usePlace();
+  const { positions } = useCapabilities();
   const field = (name: string, label: string, isSearch = false) => (
     <TextInput
       label={label}
@@ -196,7 +197,7 @@ function Filters() {
         onInput={(status) => setQuery({ status, offset: null })}
         choices={STATUS_CHOICES}
       />
-      {field('group', 'As read by the group')}
+      {positions && field('group', 'As read by the group')}
     </div>
   );
 }

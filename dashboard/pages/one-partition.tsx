@@ -49,9 +49,10 @@ const COLUMNS: readonly Column<Position>[] = [
 ];
 
 export function OnePartition({ queue, partition, ranked, groups, onPeek }: OnePartitionProps) {
-  const { consume } = useCapabilities();
+  const { consume, positions: mayAsk } = useCapabilities();
+  const isAsked = mayAsk && groups.length > 0;
   const poll = usePoll(
-    groups.length === 0 ? null : `positions ${queue}\n${partition}\n${groups.join('\n')}`,
+    isAsked ? `positions ${queue}\n${partition}\n${groups.join('\n')}` : null,
     (signal) => {
       const positions = groups.map((consumerGroup) => ({ queue, partition, consumerGroup }));
       return call('POST /api/v1/consumer-groups/positions', { body: { positions }, signal });
@@ -80,8 +81,10 @@ export function OnePartition({ queue, partition, ranked, groups, onPeek }: OnePa
           <Link to={withQuery('/messages', { queue, partition, range: '7d' })}>Its messages</Link>
         </div>
         <Section title="Where each group is">
-          {groups.length === 0 ? (
-            <p class="quiet">No group reads this queue.</p>
+          {!isAsked ? (
+            <p class="quiet">
+              {mayAsk ? 'No group reads this queue.' : 'Shown to those who consume.'}
+            </p>
           ) : (
             <Loaded poll={poll} what="the positions">
               {({ positions }) => (

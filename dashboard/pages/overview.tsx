@@ -13,11 +13,13 @@ import { Loaded, Notice } from '../components/states.js';
 import { Count, Name } from '../components/text.js';
 import { TimeSeries } from '../components/time-series.js';
 import { isReachable, type Members, useCluster } from '../data/cluster.js';
+import { useSession } from '../data/identity.js';
 import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
 import { call, type Success } from '../data/request.js';
 import { useSettings } from '../data/settings.js';
 import { FirstMessage } from './first-message.js';
 import type { QueueRow } from './queues.js';
+import { TenantHistory } from './workload.js';
 
 type Overview = Success<'GET /api/v1/resources/overview'>;
 type Throughput = Success<'GET /api/v1/status'>;
@@ -26,6 +28,7 @@ type Point = Throughput['throughput'][number];
 const EVERY_MS = 5_000;
 
 export function OverviewPage() {
+  const isMember = useSession() !== null;
   const overview = usePoll(
     'overview',
     (signal) => call('GET /api/v1/resources/overview', { signal }),
@@ -37,7 +40,7 @@ export function OverviewPage() {
       <Loaded poll={overview} what="the totals">
         {(totals) => <Totals totals={totals} />}
       </Loaded>
-      <History />
+      {isMember ? <TenantHistory /> : <History />}
       <Positions />
       <Busiest />
     </Page>
@@ -72,8 +75,11 @@ function Notices({ overview }: { readonly overview: Overview | null }) {
 function Totals({ totals }: { readonly totals: Overview }) {
   const { waitSeconds } = useSettings();
   const { members } = useCluster();
+  const isMember = useSession() !== null;
   const { messages, lag, queues, partitions } = totals;
-  const rates = members.data === null ? null : clusterRates(members.data.members);
+  // Nodes count for all of their tenants together.
+  const nodes = isMember ? null : members.data;
+  const rates = nodes === null ? null : clusterRates(nodes.members);
   const missing = rates?.silent.length ? `without node ${rates.silent.join(', ')}` : 'per second';
   const flow = [
     { label: 'Pushed', value: formatRate(rates?.pushedPerSecond), note: missing },

@@ -73,36 +73,40 @@ function Form({ kept, onSaved }: FormProps) {
         if (isRight) void saving.run();
       }}
     >
-      <Field label="Span of time that charts show at first">
-        {(id) => (
-          <Select
-            id={id}
-            value={typed.range}
-            choices={RANGES.map(({ key, label }) => ({ value: key, label }))}
-            onInput={(range) => setTyped({ ...typed, range })}
-          />
-        )}
-      </Field>
-      <Field
-        label="Seconds after which a message that waits is told on the overview"
-        error={isRight ? null : 'A whole number from 1.'}
-      >
-        {(id) => (
-          <TextInput
-            id={id}
-            value={typed.wait}
-            isWrong={!isRight}
-            onInput={(wait) => setTyped({ ...typed, wait })}
-          />
-        )}
-      </Field>
+      <fieldset class="stack" disabled={!queueAdmin}>
+        <Field label="Span of time that charts show at first">
+          {(id) => (
+            <Select
+              id={id}
+              value={typed.range}
+              choices={RANGES.map(({ key, label }) => ({ value: key, label }))}
+              onInput={(range) => setTyped({ ...typed, range })}
+            />
+          )}
+        </Field>
+        <Field
+          label="Seconds after which a message that waits is told on the overview"
+          error={isRight ? null : 'A whole number from 1.'}
+        >
+          {(id) => (
+            <TextInput
+              id={id}
+              value={typed.wait}
+              isWrong={!isRight}
+              onInput={(wait) => setTyped({ ...typed, wait })}
+            />
+          )}
+        </Field>
+      </fieldset>
       <Refusal error={saving.error} />
-      {queueAdmin && (
+      {queueAdmin ? (
         <div>
           <button type="submit" class="primary" disabled={!isRight || saving.isBusy}>
             {saving.isBusy ? 'Under way…' : 'Save for everybody'}
           </button>
         </div>
+      ) : (
+        <p class="quiet">Your role does not change them.</p>
       )}
     </form>
   );

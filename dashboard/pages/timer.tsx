@@ -65,7 +65,7 @@ interface ShownProps {
 }
 
 function Shown({ timer, onCancelled, onFired }: ShownProps) {
-  const { produce, consume } = useCapabilities();
+  const { write } = useCapabilities();
   const [isAsked, setAsked] = useState(false);
   const { queue, timerKey, partition, deliverAt, txn, messageId, attempts, lastError } = timer;
   const { producerSub, encrypted, createdAt, updatedAt, payload } = timer;
@@ -109,7 +109,7 @@ function Shown({ timer, onCancelled, onFired }: ShownProps) {
         ]}
       />
       <Payload base64={payload} isEncrypted={encrypted} />
-      {(produce || consume) && (
+      {write && (
         <div class="dialog-foot">
           <button type="button" onClick={() => setAsked(true)}>
             Cancel the timer…

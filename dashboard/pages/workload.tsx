@@ -132,6 +132,34 @@ export function WorkloadPage() {
   );
 }
 
+/** What moved in a tenant, without its rows. */
+export function TenantHistory() {
+  const { key, now } = useTimeRange();
+  const poll = usePoll(
+    `tenant ${key}`,
+    async (signal) => {
+      const range = now();
+      const query = { groupBy: 'namespace', ...rangeQuery(range) };
+      return { range, workload: await call('GET /api/v1/analytics/workload', { query, signal }) };
+    },
+    EVERY_MS_SLOW,
+  );
+  return (
+    <Loaded poll={poll} what="the history">
+      {({ range, workload }) =>
+        isTenant(workload.tenant) && (
+          <Charts
+            workload={workload}
+            tenant={workload.tenant}
+            fromS={range.fromMs / 1000}
+            toS={range.toMs / 1000}
+          />
+        )
+      }
+    </Loaded>
+  );
+}
+
 interface ShownProps {
   readonly workload: Workload;
   readonly fromS: number;

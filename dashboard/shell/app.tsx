@@ -4,14 +4,23 @@ import { capabilitiesOf } from '../base/capabilities.js';
 import { type Match, matchRoute, redirectOf } from '../base/routes.js';
 import { Page } from '../components/page.js';
 import { Toasts } from '../components/results.js';
-import { Failed, Loaded } from '../components/states.js';
+import { Empty, Failed, Loaded } from '../components/states.js';
 import { isTokenWanted } from '../data/access.js';
 import { ClusterContext, useClusterPolls } from '../data/cluster.js';
-import { type Identity, IdentityContext, roleHeldBy, useCapabilities } from '../data/identity.js';
+import {
+  type Identity,
+  IdentityContext,
+  roleHeldBy,
+  useCapabilities,
+  useMembership,
+  useSession,
+} from '../data/identity.js';
 import { navigate, usePlace } from '../data/location.js';
 import { SettingsContext, useSettingsPoll } from '../data/settings.js';
 import { useStore } from '../data/use-store.js';
 import { AccessDialog } from './access-dialog.js';
+import { AccountDialog } from './account.js';
+import { ClusterDialog } from './cluster-menu.js';
 import { useIdentityPoll } from './identity-poll.js';
 import { Navigation } from './navigation.js';
 import { NotFoundPage } from './not-found.js';
@@ -20,7 +29,7 @@ import { Palette } from './palette.js';
 import { maySee, ROUTES, type Route } from './routes.js';
 import { useShortcuts } from './shortcuts.js';
 import { useSidebar } from './sidebar.js';
-import { TopBar } from './top-bar.js';
+import { type ShellDialog, TopBar } from './top-bar.js';
 
 export function App() {
   const identity = useIdentityPoll();
@@ -48,10 +57,12 @@ function Frame({ children }: { readonly children: preact.ComponentChildren }) {
   const cluster = useClusterPolls();
   const settings = useSettingsPoll();
   const sidebar = useSidebar();
-  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const [open, setOpen] = useState<ShellDialog | null>(null);
+  const session = useSession();
+  const close = () => setOpen(null);
   const capabilities = useCapabilities();
   const main = useRef<HTMLElement>(null);
-  useShortcuts({ onPalette: () => setPaletteOpen(true), onCollapse: sidebar.toggle });
+  useShortcuts({ onPalette: () => setOpen('palette'), onCollapse: sidebar.toggle });
   return (
     <ClusterContext.Provider value={cluster}>
       <SettingsContext.Provider value={settings}>
@@ -59,16 +70,18 @@ function Frame({ children }: { readonly children: preact.ComponentChildren }) {
           To the page
         </button>
         <div class="shell" data-collapsed={sidebar.isCollapsed ? '' : undefined}>
-          <TopBar
-            isCollapsed={sidebar.isCollapsed}
-            onCollapse={sidebar.toggle}
-            onPalette={() => setPaletteOpen(true)}
-          />
-          <Navigation capabilities={capabilities} />
+          <TopBar isCollapsed={sidebar.isCollapsed} onCollapse={sidebar.toggle} onOpen={setOpen} />
+          <Navigation capabilities={capabilities} onOpen={setOpen} />
           <main ref={main}>{children}</main>
         </div>
-        {isPaletteOpen && (
-          <Palette onClose={() => setPaletteOpen(false)} onCollapse={sidebar.toggle} />
+        {open === 'palette' && (
+          <Palette onClose={close} onCollapse={sidebar.toggle} onOpen={setOpen} />
+        )}
+        {open === 'cluster' && session !== null && (
+          <ClusterDialog session={session} onClose={close} />
+        )}
+        {open === 'account' && session !== null && (
+          <AccountDialog session={session} onClose={close} />
         )}
       </SettingsContext.Provider>
     </ClusterContext.Provider>
@@ -101,9 +114,25 @@ function Shown({ match: { page, params } }: { readonly match: Match<Route> }) {
 }
 
 function Forbidden({ title }: { readonly title: string }) {
+  const session = useSession();
+  const cluster = useMembership();
+  if (session === null) {
+    return (
+      <Page title={title}>
+        <Failed reason="the role of your token does not read this page" status={401} />
+      </Page>
+    );
+  }
   return (
     <Page title={title}>
-      <Failed reason="the role of your token does not read" status={401} />
+      {cluster === null ? (
+        <Empty>
+          <p>You have no role on {session.clusters.length === 0 ? 'any' : 'this'} cluster.</p>
+          <p>Whoever administers one gives you a role on it, under Members.</p>
+        </Empty>
+      ) : (
+        <Failed reason={`your role on ${cluster.slug}, ${cluster.role}, does not allow it`} />
+      )}
     </Page>
   );
 }

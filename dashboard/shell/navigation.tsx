@@ -1,15 +1,23 @@
 import type { Capabilities } from '../base/capabilities.js';
 import { Link } from '../components/link.js';
 import { askForToken } from '../data/access.js';
+import { useSession } from '../data/identity.js';
 import { usePlace } from '../data/location.js';
 import { GROUPS, maySee, ROUTES } from './routes.js';
+import type { ShellDialog } from './top-bar.js';
 
 /** The page of a queue is below that of the queues. */
 function isHere(path: string, here: string): boolean {
   return here === path || (path !== '/' && here.startsWith(`${path}/`));
 }
 
-export function Navigation({ capabilities }: { readonly capabilities: Capabilities }) {
+interface NavigationProps {
+  readonly capabilities: Capabilities;
+  readonly onOpen: (dialog: ShellDialog) => void;
+}
+
+export function Navigation({ capabilities, onOpen }: NavigationProps) {
+  const session = useSession();
   const { path: here } = usePlace();
   const groups = GROUPS.map((group) => {
     const pages = ROUTES.filter((route) => route.group === group && maySee(route, capabilities));
@@ -32,9 +40,15 @@ export function Navigation({ capabilities }: { readonly capabilities: Capabiliti
               ))}
               {group === 'Access' && (
                 <li class="narrow-only">
-                  <button type="button" class="plain" onClick={askForToken}>
-                    Token and tenant
-                  </button>
+                  {session === null ? (
+                    <button type="button" class="plain" onClick={askForToken}>
+                      Token and tenant
+                    </button>
+                  ) : (
+                    <button type="button" class="plain" onClick={() => onOpen('account')}>
+                      Account
+                    </button>
+                  )}
                 </li>
               )}
             </ul>

@@ -5,11 +5,12 @@ import { holds } from '../base/order.js';
 import { pathOfQueue } from '../base/routes.js';
 import { Dialog } from '../components/dialog.js';
 import { askForToken } from '../data/access.js';
-import { useCapabilities } from '../data/identity.js';
+import { useCapabilities, useSession } from '../data/identity.js';
 import { navigate } from '../data/location.js';
 import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
 import { call } from '../data/request.js';
 import { maySee, ROUTES } from './routes.js';
+import type { ShellDialog } from './top-bar.js';
 
 interface Entry {
   readonly name: string;
@@ -20,17 +21,18 @@ interface Entry {
 interface PaletteProps {
   readonly onClose: () => void;
   readonly onCollapse: () => void;
+  readonly onOpen: (dialog: ShellDialog) => void;
 }
 
 const SHOWN_MAX = 50;
 const QUEUES_MAX = 1000;
 
-export function Palette({ onClose, onCollapse }: PaletteProps) {
+export function Palette({ onClose, onCollapse, onOpen }: PaletteProps) {
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
-  const { entries, isPart } = useEntries(onCollapse);
+  const { entries, isPart } = useEntries(onCollapse, onOpen);
   const found = foundBy(text, entries, isPart);
   const at = Math.min(chosen, found.length - 1);
   const go = (entry: Entry | undefined) => {
@@ -110,8 +112,9 @@ interface Entries {
   readonly isPart: boolean;
 }
 
-function useEntries(onCollapse: () => void): Entries {
+function useEntries(onCollapse: () => void, onOpen: (dialog: ShellDialog) => void): Entries {
   const capabilities = useCapabilities();
+  const session = useSession();
   const queues = usePoll(
     capabilities.read ? 'palette' : null,
     (signal) => {
@@ -124,7 +127,12 @@ function useEntries(onCollapse: () => void): Entries {
   const entries = [
     ...pages.map(({ title, path }) => ({ name: title, kind: 'page', go: () => navigate(path) })),
     { name: 'Show or hide the navigation', kind: 'action', go: onCollapse },
-    { name: 'Token and tenant', kind: 'action', go: askForToken },
+    ...(session === null
+      ? [{ name: 'Token and tenant', kind: 'action', go: askForToken }]
+      : [
+          { name: 'Act on another cluster', kind: 'action', go: () => onOpen('cluster') },
+          { name: 'Account and logout', kind: 'action', go: () => onOpen('account') },
+        ]),
     ...(queues.data?.queues ?? []).map(({ name }) => queueEntry(name, 'queue')),
   ];
   return { entries, isPart: typeof queues.data?.nextAfter === 'string' };

@@ -65,7 +65,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/users', title: 'Users', group: 'Access', needs: 'operator',
     isOfGateway: true, page: UsersPage },
   { path: '/settings', title: 'Settings', group: 'Access', page: SettingsPage },
-  { path: '/system', title: 'System', group: 'Cell', page: SystemPage },
+  { path: '/system', title: 'System', group: 'Cell', needs: 'nodes', page: SystemPage },
 ];
 
 export function maySee(route: Route, capabilities: Capabilities): boolean {

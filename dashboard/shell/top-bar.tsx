@@ -4,17 +4,23 @@ import { Link } from '../components/link.js';
 import { Badge, Hidden } from '../components/text.js';
 import { access, askForToken } from '../data/access.js';
 import { useCluster } from '../data/cluster.js';
-import { useCapabilities } from '../data/identity.js';
+import { useCapabilities, useSession } from '../data/identity.js';
 import { useStore } from '../data/use-store.js';
+import { AccountButton } from './account.js';
+import { ClusterMenu } from './cluster-menu.js';
+
+/** A dialog over the page that the shell opens. */
+export type ShellDialog = 'palette' | 'cluster' | 'account';
 
 interface TopBarProps {
   readonly isCollapsed: boolean;
   readonly onCollapse: () => void;
-  readonly onPalette: () => void;
+  readonly onOpen: (dialog: ShellDialog) => void;
 }
 
-export function TopBar({ isCollapsed, onCollapse, onPalette }: TopBarProps) {
+export function TopBar({ isCollapsed, onCollapse, onOpen }: TopBarProps) {
   const { operator } = useCapabilities();
+  const session = useSession();
   const { members } = useCluster();
   return (
     <header class="top">
@@ -37,14 +43,18 @@ export function TopBar({ isCollapsed, onCollapse, onPalette }: TopBarProps) {
         </span>
         svc
       </Link>
-      <span class="cluster quiet">{members.data?.clusterId ?? ''}</span>
+      {session === null ? (
+        <span class="cluster wide-only quiet">{members.data?.clusterId ?? ''}</span>
+      ) : (
+        <ClusterMenu onOpen={() => onOpen('cluster')} />
+      )}
       <span class="room" />
       {operator && <Gauges />}
       <HealthBadge />
-      <button type="button" title="Ctrl or Cmd + K" onClick={onPalette}>
+      <button type="button" title="Ctrl or Cmd + K" onClick={() => onOpen('palette')}>
         Go to
       </button>
-      <AccessButton />
+      {session === null ? <AccessButton /> : <AccountButton onOpen={() => onOpen('account')} />}
     </header>
   );
 }

@@ -26,6 +26,7 @@ test.each([
   ['GET', '/assets/app.js'],
   ['GET', '/login'],
   ['GET', '/console'],
+  ['GET', '/streams'],
 ])('%s %s is the page', (method, path) => {
   expect(targets.of(method, path)).toEqual({ kind: 'page' });
 });

@@ -36,8 +36,8 @@ const BLOCKED: RouteTarget = {
 
 const OWN_PATHS: ReadonlySet<string> = new Set(['/healthz', '/.well-known/jwks.json']);
 const OWN_PREFIXES = ['/auth/', '/api/console/', '/api/operator/', '/api/cp/'];
-/** Below these there are routes, or nothing. */
-const CLOSED = /^\/(api|streams|internal|migration|metrics|status)(\/|$)/;
+/** Below these there are routes, or nothing. `/streams` itself is a page. */
+const CLOSED = /^\/(streams\/|(api|internal|migration|metrics|status)(\/|$))/;
 
 /** Paths below which an answer is JSON and a browser never navigates. */
 export function isApiPath(path: string): boolean {
