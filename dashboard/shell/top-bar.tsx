@@ -44,7 +44,7 @@ export function TopBar({ isCollapsed, onCollapse, onOpen }: TopBarProps) {
         svc
       </Link>
       {session === null ? (
-        <span class="cluster wide-only quiet">{members.data?.clusterId ?? ''}</span>
+        <span class="cluster of-node quiet">{members.data?.clusterId ?? ''}</span>
       ) : (
         <ClusterMenu onOpen={() => onOpen('cluster')} />
       )}
