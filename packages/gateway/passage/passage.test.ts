@@ -136,6 +136,24 @@ test('a push passes its limits in their order, and is counted by its answer', as
   expect(told).toEqual(['written 1', 'sent']);
 });
 
+test('a large answer is counted in parts, and sent when it is counted', async () => {
+  const { call, key, bearer, samples, told, records } = await gateway();
+  const pop = admitted(await call('GET', '/api/v1/pop/queue/a', { headers: bearer(key) }));
+  const message = JSON.stringify({ payload: 'x'.repeat(1_000) });
+  const body = Buffer.from(`{"messages":[${Array(300).fill(message).join()}]}`);
+  pop.finish({ status: 200, bytesIn: 0, bytesOut: body.length, body });
+  pop.whenCounted(() => told.push('sent'));
+  let turns = 0;
+  for (; told.length === 0; turns++) {
+    expect(samples).toEqual([]);
+    records.clock.advance(0);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(turns).toBe(4);
+  expect(samples).toMatchObject([{ op: 'delivery', msgs: 300 }]);
+  expect(told).toEqual(['written 1', 'sent']);
+});
+
 test('once all is known a request is decided in its turn', async () => {
   const { call, key, bearer } = await gateway();
   const headers = bearer(key);

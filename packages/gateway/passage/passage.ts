@@ -19,7 +19,7 @@ import type { MaybePromise } from '../credentials/known.js';
 import { type Presented, presentedBy } from '../credentials/presented.js';
 import type { Denial, Destination, Limits, ParkedSlot } from '../limits/limits.js';
 import type { Meter } from '../metering/samples.js';
-import { type Answered, countAnswer, countsAnswer } from '../pipeline/answer-count.js';
+import { type Answered, type Counted, countParts, countsAnswer } from '../pipeline/answer-count.js';
 import { type BodySummary, summaryParts } from '../pipeline/body-summary.js';
 import {
   type DecidedRequest,
@@ -255,6 +255,7 @@ export class Passage {
     slot: ParkedSlot | null = null,
   ): Admitted {
     let isOver = false;
+    let counting: Promise<void> | null = null;
     return {
       kind: 'admitted',
       passed,
@@ -265,15 +266,29 @@ export class Passage {
         if (isOver) return;
         isOver = true;
         slot?.release();
-        if (answered !== null) this.#count(passed, summary, answered);
+        if (answered !== null) counting = this.#count(passed, summary, answered);
       },
-      whenCounted: (send) => this.#options.meter.whenWritten(send),
+      whenCounted: (send) => {
+        const { meter } = this.#options;
+        if (counting === null) meter.whenWritten(send);
+        else void counting.then(() => meter.whenWritten(send));
+      },
     };
   }
 
-  #count(passed: Passed, summary: BodySummary | null, answered: Answered): void {
+  /** null: it is counted. Of a large answer other requests wait for no more than a part. */
+  #count(passed: Passed, summary: BodySummary | null, answered: Answered): Promise<void> | null {
+    const parts = countParts(passed, summary, answered);
+    const first = parts.next();
+    if (first.done !== true) {
+      return this.#otherParts(parts).then((counted) => this.#meter(passed, counted));
+    }
+    this.#meter(passed, first.value);
+    return null;
+  }
+
+  #meter(passed: Passed, counted: Counted | null): void {
     const { meter, limits, clock, onUnreadable } = this.#options;
-    const counted = countAnswer(passed, summary, answered);
     if (counted === null) return;
     for (const sample of counted.samples) meter.add(sample, clock.wallUs());
     if (counted.delivered > 0 && passed.cluster !== null) {
@@ -300,7 +315,7 @@ export class Passage {
     return first.done === true ? first.value : this.#otherParts(parts);
   }
 
-  async #otherParts(parts: ReturnType<typeof summaryParts>): Promise<BodySummary | null> {
+  async #otherParts<Result>(parts: Generator<void, Result>): Promise<Result> {
     for (;;) {
       await new Promise<void>((resolve) => this.#options.clock.after(0, resolve));
       const part = parts.next();

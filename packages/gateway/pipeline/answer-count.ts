@@ -1,6 +1,6 @@
 /**
  * The counts of an answer (gateway 10). An answer that cannot be read counts its request and
- * no messages.
+ * no messages. A large one is read in parts, each some 64 KiB, as bodies are (`body-summary.ts`).
  */
 import { JsonError, JsonReader, KEYS_END, keySet } from '@svc/http';
 import type { Sample } from '../metering/samples.js';
@@ -37,18 +37,31 @@ export function countsAnswer({ target, cluster }: Passed, summary: BodySummary |
   return mayPush && (summary?.items ?? 1) > 0;
 }
 
-/** null: nothing of it is metered, for it belongs to no cluster. */
+/** All parts at once. */
 export function countAnswer(
   passed: Passed,
   summary: BodySummary | null,
   answered: Answered,
 ): Counted | null {
+  const parts = countParts(passed, summary, answered);
+  for (;;) {
+    const step = parts.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Each step is one part. The result is null where nothing is metered: it belongs to no cluster. */
+export function* countParts(
+  passed: Passed,
+  summary: BodySummary | null,
+  answered: Answered,
+): Generator<void, Counted | null> {
   const { cluster, target } = passed;
   if (cluster === null) return null;
   const { status, bytesIn, bytesOut, body } = answered;
   const isDone = status >= 200 && status < 300;
   const reads = isDone && body !== null && countsAnswer(passed, summary);
-  const found = reads ? readAnswer(passed, summary, body) : 0;
+  const found = reads ? yield* readAnswer(passed, summary, body) : 0;
   const msgs = found ?? 0;
   const isCycle = target.body === 'cycle';
   const first: Sample = {
@@ -69,19 +82,23 @@ export function countAnswer(
 }
 
 /** Messages that the answer tells of; null: it cannot be read. */
-function readAnswer({ target }: Passed, summary: BodySummary | null, body: Bytes): number | null {
+function* readAnswer(
+  { target }: Passed,
+  summary: BodySummary | null,
+  body: Bytes,
+): Generator<void, number | null> {
   try {
     const reader = new JsonReader(body);
-    if (target.isPop) return listLength(reader, 'messages');
+    if (target.isPop) return yield* listLength(reader, 'messages');
     switch (target.body) {
       case 'push':
-        return elementsWith(reader, ({ status }) => status === 'queued');
+        return yield* elementsWith(reader, ({ status }) => status === 'queued');
       case 'ephemeral-push':
         return numberOf(reader, 'pushed');
       case 'cycle':
-        return listLength(reader, 'push_results');
+        return yield* listLength(reader, 'push_results');
       case 'transaction':
-        return transactionPushes(reader, summary?.items ?? 0);
+        return yield* transactionPushes(reader, summary?.items ?? 0);
       default:
         return 0;
     }
@@ -100,6 +117,7 @@ const KEYS = keySet(
   'status',
   'duplicate',
 );
+const PART_BYTES = 65_536;
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
@@ -113,17 +131,34 @@ function members(reader: JsonReader, each: (name: string | undefined) => void): 
   }
 }
 
-function listLength(reader: JsonReader, list: string): number {
+function* listLength(reader: JsonReader, list: string): Generator<void, number> {
   let length = 0;
-  members(reader, (name) => {
-    if (name !== list || reader.peek() !== OPEN_BRACKET) {
+  reader.enterObject('the answer');
+  for (;;) {
+    const key = reader.nextKey(KEYS, 0);
+    if (key === KEYS_END) return length;
+    if (KEYS.names[key] !== list || reader.peek() !== OPEN_BRACKET) {
       reader.skipValue();
-      return;
+      continue;
     }
-    reader.enterArray(list);
-    for (; reader.nextElement(); length++) reader.skipValue();
-  });
-  return length;
+    yield* elements(reader, () => {
+      reader.skipValue();
+      length++;
+    });
+  }
+}
+
+/** Goes through the elements of a list, and yields behind each part. */
+function* elements(reader: JsonReader, each: () => void): Generator<void, void> {
+  reader.enterArray('the answer');
+  let until = reader.at + PART_BYTES;
+  while (reader.nextElement()) {
+    if (reader.at >= until) {
+      yield;
+      until = reader.at + PART_BYTES;
+    }
+    each();
+  }
 }
 
 function numberOf(reader: JsonReader, member: string): number {
@@ -140,10 +175,12 @@ interface Element {
   readonly isDuplicate: boolean;
 }
 
-function elementsWith(reader: JsonReader, holds: (element: Element) => boolean): number {
+function* elementsWith(
+  reader: JsonReader,
+  holds: (element: Element) => boolean,
+): Generator<void, number> {
   let count = 0;
-  reader.enterArray('the answer');
-  while (reader.nextElement()) {
+  yield* elements(reader, () => {
     let status: string | null = null;
     let isDuplicate = false;
     if (reader.peek() === OPEN_BRACE) {
@@ -158,21 +195,24 @@ function elementsWith(reader: JsonReader, holds: (element: Element) => boolean):
       reader.skipValue();
     }
     if (holds({ status, isDuplicate })) count++;
-  }
+  });
   return count;
 }
 
 /** Those that the request had, less those that were there already; none when it rolled back. */
-function transactionPushes(reader: JsonReader, items: number): number {
+function* transactionPushes(reader: JsonReader, items: number): Generator<void, number> {
   let isCommitted = false;
   let duplicates = 0;
-  members(reader, (name) => {
+  reader.enterObject('the answer');
+  for (;;) {
+    const key = reader.nextKey(KEYS, 0);
+    if (key === KEYS_END) return isCommitted ? Math.max(0, items - duplicates) : 0;
+    const name = KEYS.names[key];
     if (name === 'results' && reader.peek() === OPEN_BRACKET) {
-      duplicates += elementsWith(reader, ({ isDuplicate }) => isDuplicate);
-      return;
+      duplicates += yield* elementsWith(reader, ({ isDuplicate }) => isDuplicate);
+      continue;
     }
     reader.skipValue();
     if (name === 'success') isCommitted = reader.valueText() === 'true';
-  });
-  return isCommitted ? Math.max(0, items - duplicates) : 0;
+  }
 }
