@@ -21,6 +21,7 @@ export type {
   Unauthenticated,
 } from './exchange/access-level.js';
 export {
+  KV_NEEDS_NO_GRANT,
   POPS_MAKE_NO_QUEUE,
   ROLE_BITS,
   type Role,

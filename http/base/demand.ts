@@ -4,11 +4,19 @@
  * that has it (`gate/gate-elsewhere.ts`).
  */
 
+/** What a call of key/value is about to do. `isGranted`: the gateway's word, see `Gate.ask`. */
+export type KvDemand = Extract<Demand, { readonly kind: 'kv-read' | 'kv-write' }>;
+
 /** What a call is about to do. */
 export type Demand =
-  | { readonly kind: 'kv-read' }
+  | { readonly kind: 'kv-read'; readonly isGranted?: true }
   /** Upper bounds of what it adds. */
-  | { readonly kind: 'kv-write'; readonly rows: number; readonly bytes: number }
+  | {
+      readonly kind: 'kv-write';
+      readonly rows: number;
+      readonly bytes: number;
+      readonly isGranted?: true;
+    }
   /** Lists and peeks, which no switch stops. */
   | { readonly kind: 'timer-read' }
   | { readonly kind: 'timer-write'; readonly timers: number }

@@ -25,6 +25,12 @@ export const ROLE_BITS: { readonly [role in Role]: RoleSet } = {
  */
 export const POPS_MAKE_NO_QUEUE: RoleSet = 16;
 
+/**
+ * No role: key/value of this request is not asked for the tenant's grant. The gateway lets a log
+ * facade keep its books where the plan has no key/value (gateway 4, step 4).
+ */
+export const KV_NEEDS_NO_GRANT: RoleSet = 32;
+
 const READ_WRITE = ROLE_BITS['read-write'] | ROLE_BITS.admin;
 
 /** Any one of these roles is enough. */

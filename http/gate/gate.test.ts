@@ -93,6 +93,22 @@ describe('grants', () => {
     expect(rig.ask({ kind: 'kv-read' })).toBe('passed');
   });
 
+  test('that are closed count for what the gateway granted no more than none', () => {
+    const rig = new Rig({ kvNeedsGrant: true, kvWrites: { perSecond: 1, burst: 3 } });
+    const granted: Demand = { kind: 'kv-write', rows: 1, bytes: 9, isGranted: true };
+    expect([rig.ask(write()), rig.ask(granted)]).toEqual(['feature_gated 0', 'passed']);
+    for (const closed of [grantWith({ enabled: false }), grantWith({ maxRows: 0 })]) {
+      rig.surfaces.grants.set(`kv ${B}`, closed);
+      expect(rig.ask(write(), B)).toMatch(/^feature_gated|^kv_quota_exceeded/);
+      expect(rig.ask(granted, B)).toBe('passed');
+    }
+    expect(rig.drain(granted)).toBe('2, rate_limited 1');
+    rig.surfaces.grants.set(`kv ${A}`, grantWith({ maxRows: 1 }));
+    rig.surfaces.used = { kvRows: 1, kvBytes: 1, timers: 0 };
+    rig.nowMs += 2_000;
+    expect(rig.ask(granted), 'a cap of an operator').toBe('kv_quota_exceeded 0');
+  });
+
   test('come before the table of tenants', () => {
     const rig = new Rig({ kvNeedsGrant: true, tenantsMax: 0 });
     expect(rig.ask(write())).toBe('feature_gated 0');

@@ -130,6 +130,7 @@ export class Gate implements CallGate {
     return verdict;
   }
 
+  /** Where the gateway granted it, a grant that is closed counts no more than none; rates do. */
   ask(tenant: Tenant, demand: Demand): Pass | GateRefusal {
     const source = this.#source;
     if (source === null) return NOTHING_OWED;
@@ -139,9 +140,11 @@ export class Gate implements CallGate {
     if (demand.kind === 'transaction' && isPaused(switches, demand)) return NOTHING_OWED;
     const isEphemeral = demand.kind === 'ephemeral' || demand.kind === 'ephemeral-push';
     const kind: GrantKind = isEphemeral ? 'ephemeral' : 'kv';
-    const grant = source.grant(tenant, kind);
+    const held = source.grant(tenant, kind);
+    const isGranted = 'isGranted' in demand && demand.isGranted === true;
+    const grant = isGranted && held !== undefined && isClosed(held) ? undefined : held;
     const { kvNeedsGrant, ephemeralNeedsGrant } = this.#options;
-    const needsGrant = isEphemeral ? ephemeralNeedsGrant : kvNeedsGrant;
+    const needsGrant = !isGranted && (isEphemeral ? ephemeralNeedsGrant : kvNeedsGrant);
     if (grant === undefined ? needsGrant : !grant.enabled) return refusal('feature_gated');
     if (isEphemeral) return this.#askEphemeral(tenant, demand, grant);
     // Without a grant there is no cap that it could meet.
@@ -276,6 +279,11 @@ class ChargedPass implements Pass {
     if (charge === null || (refused !== undefined && IN_DOUBT.has(refused.reason))) return;
     this.#occupancy.settle(charge);
   }
+}
+
+/** It lets no key/value in. */
+function isClosed({ enabled, maxRows }: GrantRow): boolean {
+  return !enabled || maxRows === 0;
 }
 
 function refusal(code: GateCode, retryAfterSeconds = 0): GateRefusal {

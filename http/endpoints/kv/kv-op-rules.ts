@@ -7,7 +7,7 @@ import {
   KV_PREFIX_LIMIT_MAX,
   utf8Length,
 } from '@svc/wire';
-import type { Demand } from '../../base/demand.js';
+import type { KvDemand } from '../../base/demand.js';
 import type { KvLimits } from '../../base/limits.js';
 import { JsonReader } from '../../json/json-reader.js';
 import { type KvRawOps, textAt } from './kv-raw-ops.js';
@@ -55,7 +55,7 @@ export function checkSizes(raw: KvRawOps, { opsMax, valueBytesMax }: KvLimits): 
 }
 
 /** What the call is about to do, before anything else is known of it. */
-export function demandOf(raw: KvRawOps): Demand {
+export function demandOf(raw: KvRawOps): KvDemand {
   let writes = false;
   let rows = 0;
   let bytes = 0;

@@ -2,6 +2,7 @@
 import type { KvCall, KvOp, KvOutcome, RefusedOutcome, Tenant } from '@svc/engine';
 import { either } from '@svc/schema';
 import { kvCallAnswer, kvFailureAnswer } from '@svc/wire';
+import { KV_NEEDS_NO_GRANT } from '../../exchange/access-level.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import type { Pass } from '../../gate/gate.js';
 import { JsonError } from '../../json/json-error.js';
@@ -34,8 +35,9 @@ export const kvEndpoint = endpoint({
   },
   largeAnswer: 'read',
   reserves: true,
-  handle: (front, { exchange, tenant, body }) => {
-    const admitted = admitKv(front, exchange, tenant, () => readKvBody(body));
+  handle: (front, { exchange, tenant, roles, body }) => {
+    const isGranted = ((roles ?? 0) & KV_NEEDS_NO_GRANT) !== 0;
+    const admitted = admitKv(front, exchange, tenant, () => readKvBody(body), isGranted);
     if (admitted === null) return;
     if (admitted.ops.length > 0) submitKv(front, exchange, tenant, admitted, renderCall);
     else exchange.json('200 OK', '{"results":[]}');
@@ -62,6 +64,7 @@ export function admitKv(
   exchange: Exchange,
   tenant: Tenant,
   read: () => KvRawOps,
+  isGranted = false,
 ): AdmittedOps | null {
   let pass: Pass | null = null;
   try {
@@ -70,7 +73,7 @@ export function admitKv(
     // Nothing is asked of anybody.
     if (raw.count === 0) return { ops: [], writes: false, pass: NO_PASS };
     const demand = demandOf(raw);
-    pass = front.gate.enter(exchange, tenant, demand);
+    pass = front.gate.enter(exchange, tenant, isGranted ? { ...demand, isGranted } : demand);
     if (pass === null) return null;
     return { ops: readOps(raw, front.kvLimits), writes: demand.kind === 'kv-write', pass };
   } catch (error) {

@@ -54,6 +54,7 @@ function admitted(given: Partial<Admitted> = {}): Admitted {
     kind: 'admitted',
     passed: { cluster, target: { isPop: false } } as Admitted['passed'],
     body: null,
+    isFacade: false,
     countsAnswer: false,
     timeoutMs: TIMEOUT_MS,
     finish: (answered) => void finished.push(answered),

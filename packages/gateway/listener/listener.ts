@@ -24,6 +24,7 @@ import {
   type FrontLogger,
   HeldBody,
   type Identity,
+  KV_NEEDS_NO_GRANT,
   ListenerRim,
   type MemoryCall,
   MemoryCalls,
@@ -441,7 +442,7 @@ export class GatewayListener {
         ],
         body: goesBy ? 'chunks' : admitted.body,
         peer: peerBytesOf(cluster, arrival.client),
-        identity: this.#identity(cluster),
+        identity: this.#identity(cluster, admitted),
       },
     );
     if (!goesBy) return;
@@ -461,9 +462,10 @@ export class GatewayListener {
     return { ms: Math.max(0, leftMs), refusal: TIMED_OUT };
   }
 
-  #identity(cluster: ClusterView | null): Identity {
+  #identity(cluster: ClusterView | null, { isFacade }: RelayedRequest): Identity {
     const hasTenant = cluster !== null && this.#config.hasTenants;
-    return { caller: GATEWAY, tenant: hasTenant ? cluster.brokerTenant : DEFAULT_TENANT };
+    const tenant = hasTenant ? cluster.brokerTenant : DEFAULT_TENANT;
+    return { caller: isFacade ? FACADE : GATEWAY, tenant };
   }
 }
 
@@ -472,11 +474,13 @@ const GATEWAY: Caller = {
   subject: null,
   roles: ROLE_BITS.admin | POPS_MAKE_NO_QUEUE,
 };
+const FACADE: Caller = { ...GATEWAY, roles: GATEWAY.roles | KV_NEEDS_NO_GRANT };
 const REQUEST_ID = 'x-svc-request-id';
 const TOO_LARGE_TEXT = refusalText(REFUSALS.bodyTooLarge);
 const ASSETS = '/assets/';
 const PAGE_TIMEOUT_MS = 35_000;
 const PAGE: RelayedRequest = {
+  isFacade: false,
   countsAnswer: false,
   timeoutMs: PAGE_TIMEOUT_MS,
   finish: () => {},

@@ -37,7 +37,7 @@ export interface Upstream {
 /** A request that was admitted, as a relay has to know it. */
 export type RelayedRequest = Pick<
   Admitted,
-  'countsAnswer' | 'timeoutMs' | 'finish' | 'whenCounted' | 'body'
+  'countsAnswer' | 'isFacade' | 'timeoutMs' | 'finish' | 'whenCounted' | 'body'
 >;
 
 export interface TimeLimit {

@@ -336,7 +336,7 @@ describe('bodies', () => {
     const key = `#${row?.value}`;
     await records.store.batch([{ op: 'put', namespace: 'px.plans', key, value }]);
     expect(id).toBeDefined();
-    admitted(await call('POST', '/api/v1/kv', { headers, body }));
+    expect(admitted(await call('POST', '/api/v1/kv', { headers, body })).isFacade).toBe(true);
     const other = body.replace('svc-kafka', 'mine');
     expect(await call('POST', '/api/v1/kv', { headers, body: other })).toMatchObject({
       refusal: { code: 'feature_gated', error: 'not in your plan' },

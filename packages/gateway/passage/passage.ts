@@ -85,6 +85,8 @@ export interface Admitted {
   readonly passed: Passed;
   /** null: it was not read, and goes by as it comes. */
   readonly body: Bytes | null;
+  /** The books of a log facade: the tenant's grant of key/value is not asked for. */
+  readonly isFacade: boolean;
   /** The answer's body is to be handed to `finish`. */
   readonly countsAnswer: boolean;
   readonly timeoutMs: number;
@@ -260,6 +262,7 @@ export class Passage {
       kind: 'admitted',
       passed,
       body: finding.body,
+      isFacade: summary?.isFacade ?? false,
       countsAnswer: countsAnswer(passed, summary),
       timeoutMs: upstreamTimeoutMs(passed, finding.incoming.query, this.#options.config),
       finish: (answered) => {

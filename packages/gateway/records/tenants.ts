@@ -76,6 +76,19 @@ export async function clustersOf(records: Records, tenantId: string): Promise<He
   return readMany(records, CLUSTERS, await clusterIdsOf(records, tenantId));
 }
 
+export interface ListedClusters {
+  readonly clusters: readonly ClusterRow[];
+  /** Ids in the tenant's list whose row is gone: a removal was interrupted. */
+  readonly missing: readonly string[];
+}
+
+export async function listedClusters(records: Records, tenantId: string): Promise<ListedClusters> {
+  const ids = await clusterIdsOf(records, tenantId);
+  const clusters = (await readMany(records, CLUSTERS, ids)).map(({ value }) => value);
+  const found = new Set(clusters.map(({ id }) => id));
+  return { clusters, missing: ids.filter((id) => !found.has(id)) };
+}
+
 async function clusterIdsOf({ store }: Records, tenantId: string): Promise<string[]> {
   const prefix = `#${tenantId}/`;
   const ids: string[] = [];

@@ -204,6 +204,10 @@ describe('clusters', () => {
   });
 });
 
+test.each(['PUT', 'GET', 'DELETE'])('%s of a sink says that none runs here', async (method) => {
+  expect(codeOf(await cp(`${method} /clusters/acme/s3`))).toBe('404 s3_unavailable');
+});
+
 describe('the end of a tenant', () => {
   const purged = (done: boolean) => ({
     status: 200,
@@ -229,6 +233,10 @@ describe('the end of a tenant', () => {
       },
     ]);
     expect(codeOf(await cp('DELETE /tenants/acme'))).toBe('409 not_purged');
+    const lost = { op: 'put', namespace: 'px.clusters.tenant', key: `#${tenant.id}/lost` } as const;
+    await node.records.store.batch([{ ...lost, value: '' }]);
+    expect(await members('POST /tenants/acme/purge')).toMatchObject({ missing_clusters: ['lost'] });
+    await node.records.store.batch([{ op: 'delete', namespace: lost.namespace, key: lost.key }]);
     node.broker.answer = purged(true);
     expect(await members('POST /tenants/acme/purge')).toMatchObject({ done: true });
     expect(node.broker.calls.at(-1)).toMatchObject({

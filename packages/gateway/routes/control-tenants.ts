@@ -16,6 +16,7 @@ import { type ClusterRow, TENANTS } from '../records/rows.js';
 import {
   clustersOf,
   isPurged,
+  listedClusters,
   notePurged,
   removeTenant,
   setTenantStatus,
@@ -26,6 +27,7 @@ import { jsonObject, rawBody, readJson, required } from './body-form.js';
 import { CONTROL_BODY_BYTES_MAX, clusterRow } from './control-plane.js';
 import {
   CLUSTER_UNKNOWN,
+  NO_SINK,
   NOT_DELETING,
   NOT_PURGED,
   refusedRecord,
@@ -93,16 +95,17 @@ const purgeRoute = ownRoute({
     const held = named === null ? null : await readBy(records, TENANTS, named);
     if (held === null) return jsonAnswer({ existed: false, done: true, clusters: [] });
     if (held.value.status !== 'deleting') return NOT_DELETING;
-    const clusters = await clustersOf(records, held.value.id);
-    if (clusters.some(({ value }) => isSystem(parts, value))) return SYSTEM_TENANT;
+    const { clusters, missing } = await listedClusters(records, held.value.id);
+    if (clusters.some((cluster) => isSystem(parts, cluster))) return SYSTEM_TENANT;
     const endMs = records.clock.nowMs() + PURGE_MS;
     const purged: PurgedCluster[] = [];
-    for (const { value } of clusters) {
-      purged.push(await purge(parts, value, endMs - records.clock.nowMs()));
+    for (const cluster of clusters) {
+      purged.push(await purge(parts, cluster, endMs - records.clock.nowMs()));
     }
     const done = purged.every((one) => one.done);
     if (done) await notePurged(records, held);
-    return jsonAnswer({ existed: true, done, clusters: purged });
+    const gone = missing.length === 0 ? {} : { missing_clusters: missing };
+    return jsonAnswer({ existed: true, done, clusters: purged, ...gone });
   },
 });
 
@@ -258,6 +261,15 @@ function stampOrNull(us: number | null): string | null {
   return us === null ? null : formatStampUs(us);
 }
 
+/** Sinks of an object store belong to a node that runs the sink; this build has none. */
+const sinkRoutes = (['PUT', 'GET', 'DELETE'] as const).map((method) =>
+  ownRoute({
+    at: `${method} /api/cp/clusters/{slug}/s3`,
+    guard,
+    handle: () => Promise.resolve(NO_SINK),
+  }),
+);
+
 export const CONTROL_TENANT_ROUTES: readonly OwnRoute[] = [
   tenantStatusRoute,
   purgeRoute,
@@ -266,4 +278,5 @@ export const CONTROL_TENANT_ROUTES: readonly OwnRoute[] = [
   configureRoute,
   usageRoute,
   activityRoute,
+  ...sinkRoutes,
 ];

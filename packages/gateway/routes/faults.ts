@@ -20,6 +20,7 @@ export const NOT_SEEDED: Refusal = {
   ...refusal(503, 'unavailable', 'the gateway has no plans yet'),
   retryAfterS: 1,
 };
+export const NO_SINK = refusal(404, 's3_unavailable', 'no object-store sink runs in this node');
 export const TENANT_UNKNOWN = refusal(404, 'tenant_unknown', 'unknown tenant');
 /** In a path of the control plane; a request of a tenant is 421. */
 export const CLUSTER_UNKNOWN = refusal(404, 'cluster_unknown', 'unknown cluster');
