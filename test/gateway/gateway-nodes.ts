@@ -178,8 +178,12 @@ export class GatewayNodes {
     await this.cluster.close(failure);
   }
 
+  /** Of those that run, in turn. */
   #next(): HttpClient {
-    return this.gateways[this.#turn++ % this.gateways.length] as HttpClient;
+    const { running } = this.cluster;
+    const node = running[this.#turn++ % running.length];
+    if (node === undefined) throw new Error('no node runs');
+    return this.gatewayOf(node);
   }
 }
 

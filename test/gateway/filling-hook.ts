@@ -1,0 +1,33 @@
+/**
+ * Loaded into a node before its program: once its gateway is open, the store is filled, through the
+ * gateway's own port to it. `SVC_TEST_FILL`: clusters, keys, and the file that then says so.
+ */
+import { writeFileSync } from 'node:fs';
+import { Gateway } from '@svc/gateway';
+import { fillRecords } from '@svc/gateway/testing';
+import { sleep } from '../process/node-under-test.js';
+import { hashOf, keyOf, slugOf } from './scale-names.js';
+
+const [clusters, keys, done = ''] = (process.env.SVC_TEST_FILL ?? '').split(' ');
+const open = Gateway.open;
+
+Gateway.open = async (options) => {
+  const gateway = await open.call(Gateway, options);
+  void fill(options);
+  return gateway;
+};
+
+async function fill({ store, clock, random }: Parameters<typeof open>[0]): Promise<void> {
+  while ((await store.get('px.meta', '#schema').catch(() => null)) === null) await sleep(100);
+  await fillRecords(
+    { store, clock, random, onInvalidated: () => {} },
+    {
+      clusters: Number(clusters),
+      keys: Number(keys),
+      plan: 'dedicated-s',
+      slugOf,
+      keyHashOf: (i) => hashOf(keyOf(i)),
+    },
+  );
+  writeFileSync(done, '');
+}
