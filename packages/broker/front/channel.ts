@@ -12,7 +12,8 @@
  * - A turn takes TURN_BYTES_MAX at most, so that sockets and timers have their turns.
  * - What finds no room in the ring goes on when the other side has made room, and wakes this one.
  *   The ring bounds what is between the threads; bodies and answers that wait before it are counted
- *   where they were admitted, and are let go of only with their request.
+ *   where they were admitted. A request whose client goes while all of its frame waits is dropped
+ *   with its body: nothing of it has been asked.
  * - A closed end sends nothing and hears nothing.
  */
 import { FrameReceiver, FrameSender, type OnFrame } from './frames.js';
@@ -59,12 +60,26 @@ export class Channel {
     this.#arm();
   }
 
-  /** The parts are taken by reference until the other side has them. */
-  send(kind: number, id: number, parts: readonly Uint8Array[]): void {
-    if (this.#isClosed) return;
-    this.#sender.send(kind, id, parts);
+  /**
+   * The parts are taken by reference until the other side has them. True: some of it waits for room
+   * in the ring, and `drop` may take it back.
+   */
+  send(kind: number, id: number, parts: readonly Uint8Array[]): boolean {
+    if (this.#isClosed) return false;
+    const waits = this.#sender.send(kind, id, parts);
     this.#hasSent = true;
     this.#arm();
+    return waits;
+  }
+
+  /** True: the frame with this id was not sent, and will not be. */
+  drop(id: number): boolean {
+    return this.#sender.drop(id);
+  }
+
+  /** Of frames that find no room in the ring. */
+  get waitingBytes(): number {
+    return this.#sender.waitingBytes;
   }
 
   /** Everything that was sent stands in the ring or was taken. */

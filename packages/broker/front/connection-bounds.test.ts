@@ -3,7 +3,7 @@
 // limits and settings, and the bounds and lines that they give.
 import { expect, test } from 'vitest';
 import { type Config, readConfig } from '../config/config.js';
-import { connectionBounds, ownFiles, readFileLimit } from './connection-bounds.js';
+import { connectionBounds, ownFiles, partOfBounds, readFileLimit } from './connection-bounds.js';
 
 function configOf(environment: Readonly<Record<string, string>> = {}): Config {
   const config = readConfig(environment, 'svc-00000000');
@@ -85,4 +85,19 @@ test('trusted proxies are known by address, by network and by word', () => {
     false,
     false,
   ]);
+});
+
+test.each([
+  [10, 3],
+  [16, 8],
+  [100, 7],
+  [3, 3],
+])('parts of %i connections for %i threads add up', (max, threads) => {
+  const parts = Array.from({ length: threads }, (_, place) =>
+    partOfBounds({ max, perAddressMax: 5 }, threads, place),
+  );
+  expect(parts.reduce((sum, part) => sum + part.max, 0)).toBe(max);
+  expect(Math.min(...parts.map((part) => part.max))).toBeGreaterThan(0);
+  const perAddress = parts.map(({ perAddressMax }) => perAddressMax ?? 0);
+  expect(perAddress.every((part) => part * threads >= 5 && (part - 1) * threads < 5)).toBe(true);
 });

@@ -73,6 +73,23 @@ export function connectionBounds(
   };
 }
 
+/**
+ * The part of one front thread, which no other thread can take: the kernel spreads connections, and
+ * nobody moves them afterwards. Parts of the whole add up to it (less than a connection for each
+ * thread is no bound). Those of an address are rounded up: it may have one more for each thread.
+ */
+export function partOfBounds(
+  { max, perAddressMax }: Pick<ConnectionBounds, 'max' | 'perAddressMax'>,
+  threads: number,
+  place: number,
+): Pick<ConnectionBounds, 'max' | 'perAddressMax'> {
+  const more = place < max % threads ? 1 : 0;
+  return {
+    max: Math.max(1, Math.floor(max / threads) + more),
+    perAddressMax: perAddressMax === null ? null : Math.ceil(perAddressMax / threads),
+  };
+}
+
 /** Whether an address stands for many clients. */
 export function trustedProxiesOf({ trustedProxies }: Config): ConnectionBounds['isTrustedProxy'] {
   const proxies = blockListOf(trustedProxies);

@@ -7,7 +7,8 @@
  * finds no room waits here, by reference.
  *
  * What must hold:
- * - Frames come whole, and in the order in which they were sent.
+ * - Frames come whole, and in the order in which they were sent; one of which nothing stands in the
+ *   ring as yet can be dropped.
  * - A frame that was received is a part of memory that nobody writes to any more: whoever gets it
  *   may keep it. Frames that come in one turn share one piece of memory of CHUNK_BYTES_MAX at most,
  *   and a longer frame has one of its own.
@@ -27,7 +28,7 @@ export class FrameSender {
   readonly #head = new Uint8Array(HEAD_BYTES);
   readonly #view = new DataView(this.#head.buffer);
   /** What found no room, oldest first; of the first of them, the bytes before `#from` are gone. */
-  #waiting: Uint8Array[] = [];
+  #waiting: Part[] = [];
   #next = 0;
   #from = 0;
 
@@ -45,8 +46,18 @@ export class FrameSender {
     return this.#next === this.#waiting.length;
   }
 
-  /** The parts are taken by reference: nobody may write to them. To be published. */
-  send(kind: number, id: number, parts: readonly Uint8Array[]): void {
+  /** Bytes that wait for room. */
+  get waitingBytes(): number {
+    let bytes = -this.#from;
+    for (let at = this.#next; at < this.#waiting.length; at++) bytes += this.#bytesAt(at).length;
+    return bytes;
+  }
+
+  /**
+   * The parts are taken by reference: nobody may write to them. To be published. True: some of it
+   * waits for room.
+   */
+  send(kind: number, id: number, parts: readonly Uint8Array[]): boolean {
     let length = HEAD_BYTES - LENGTH_BYTES;
     for (const part of parts) length += part.length;
     this.#view.setUint32(0, length, true);
@@ -54,31 +65,50 @@ export class FrameSender {
     this.#view.setUint32(5, id, true);
     // The head is used again, so one that has to wait is copied.
     if (this.idle && this.#ring.room >= HEAD_BYTES) this.#ring.write(this.#head);
-    else this.#waiting.push(this.#head.slice());
+    else this.#waiting.push({ headOf: id, bytes: this.#head.slice() });
     for (const part of parts) this.#put(part);
+    return !this.idle;
+  }
+
+  /**
+   * The oldest frame with this id that waits is not sent, and its parts are let go of. False: there
+   * is none, or it has begun.
+   */
+  drop(id: number): boolean {
+    const waiting = this.#waiting;
+    const first = this.#from > 0 ? this.#next + 1 : this.#next;
+    const head = waiting.findIndex(({ headOf }, at) => at >= first && headOf === id);
+    if (head === -1) return false;
+    let end = head + 1;
+    while (end < waiting.length && waiting[end]?.headOf === null) end++;
+    waiting.fill(GONE, head, end);
+    return true;
+  }
+
+  #bytesAt(at: number): Uint8Array {
+    return this.#waiting[at]?.bytes ?? NOTHING;
   }
 
   #put(part: Uint8Array): void {
     if (part.length === 0) return;
     if (!this.idle) {
-      this.#waiting.push(part);
+      this.#waiting.push({ headOf: null, bytes: part });
       return;
     }
     const end = this.#ring.write(part);
     if (end === part.length) return;
-    this.#waiting = [part];
+    this.#waiting = [{ headOf: null, bytes: part }];
     this.#next = 0;
     this.#from = end;
   }
 
   /** Writes of what waits as much as there is room for. */
   go(): void {
-    for (;;) {
-      const part = this.#waiting[this.#next];
-      if (part === undefined) break;
+    while (!this.idle) {
+      const part = this.#bytesAt(this.#next);
       this.#from = this.#ring.write(part, this.#from);
       if (this.#from < part.length) return;
-      this.#waiting[this.#next++] = NOTHING;
+      this.#waiting[this.#next++] = GONE;
       this.#from = 0;
       if (this.#next >= GONE_MAX && 2 * this.#next >= this.#waiting.length) this.#forget();
     }
@@ -96,6 +126,15 @@ export class FrameSender {
 const GONE_MAX = 1024;
 
 const NOTHING = new Uint8Array(0);
+
+interface Part {
+  /** The id of the frame that begins here; null: it has begun before. */
+  readonly headOf: number | null;
+  readonly bytes: Uint8Array;
+}
+
+/** In place of a part that is let go of. */
+const GONE: Part = { headOf: null, bytes: NOTHING };
 
 export class FrameReceiver {
   readonly #ring: RingReader;

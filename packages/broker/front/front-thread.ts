@@ -25,6 +25,7 @@ import {
   FRONT_TIMES,
   type Listening,
   type Place,
+  type Places,
   type ThreadData,
   type ThreadOrder,
   type ThreadReport,
@@ -40,14 +41,14 @@ export function isFrontThread(data: unknown): boolean {
   return typeof data === 'object' && data !== null && 'isFrontThread' in data;
 }
 
-export async function runFrontThread(): Promise<void> {
+export function runFrontThread(): void {
   const data = workerData as ThreadData;
   const clock = new SystemClock();
   const logger = createLogger(data.config.logging);
   const thread = new FrontThreadProgram(data, clock, logger);
   process.on('uncaughtException', (error) => thread.fail(error));
   parentPort?.on('message', (order: ThreadOrder) => thread.obey(order));
-  await thread.listen();
+  report({ kind: 'ready' });
 }
 
 function report(one: ThreadReport): void {
@@ -125,8 +126,7 @@ class FrontThreadProgram {
     });
   }
 
-  async listen(): Promise<void> {
-    const { plain, gateway } = this.#data.places;
+  async #listen({ plain, gateway }: Places): Promise<void> {
     // First: whoever asks the plain port for the node's health asks whether it serves.
     const gatewayPort = await this.#listenAt(gateway, this.#gateway);
     const plainPort = await this.#listenAt(plain, this.#server);
@@ -154,6 +154,7 @@ class FrontThreadProgram {
 
   obey(order: ThreadOrder): void {
     if (order === WAKE) this.#channel.woken();
+    else if (order.kind === 'listen') void this.#listen(order.places);
     else if (order.kind === 'retire') {
       this.#server.retire();
       this.#gateway?.retire();

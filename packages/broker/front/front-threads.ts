@@ -4,6 +4,8 @@
  * What must hold:
  * - Ports that no other process has: before the first thread listens, each port is asked for
  *   exclusively, for threads share it in a way that would let another process share it too.
+ * - Threads that start together listen together, once all of them can: a client keeps the thread that
+ *   it has found, and one that listens alone would find them all.
  * - A thread that has gone takes its own clients with it and nothing else. Another takes its place,
  *   after a pause that doubles while they do not last.
  * - When the process exits, for whatever reason, the threads close their sockets first: Node aborts
@@ -17,6 +19,7 @@ import type { Config } from '../config/config.js';
 import type { Cancel, Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
 import { Channel } from './channel.js';
+import { partOfBounds } from './connection-bounds.js';
 import type { Callee } from './passed-calls.js';
 import { ringMemory } from './ring.js';
 import {
@@ -87,15 +90,17 @@ export class FrontThreads {
       if (taken !== null) throw taken;
     }
     process.on('exit', this.#onExit);
-    // The first one finds free ports where none are named.
     this.#places = places;
-    const found = await this.#start(0, 0);
+    const [first, ...others] = [...this.#running.keys()].map((place) => this.#start(place, 0));
+    if (first === undefined) throw new Error('there are no front threads');
+    await Promise.all([first, ...others].map(({ ready }) => ready));
+    // The first one finds free ports where none are named.
+    const found = await first.listen(places);
     this.#places = {
       plain: places.plain && { ...places.plain, port: found.plain ?? 0 },
       gateway: places.gateway && { ...places.gateway, port: found.gateway ?? 0 },
     };
-    const others = [...this.#running.keys()].slice(1);
-    await Promise.all(others.map((place) => this.#start(place, 0)));
+    await Promise.all(others.map((thread) => thread.listen(this.#places)));
     return found;
   }
 
@@ -114,11 +119,10 @@ export class FrontThreads {
     process.off('exit', this.#onExit);
   }
 
-  /** Resolves with the ports once the thread listens. */
-  #start(place: number, pauseMs: number): Promise<Listening> {
+  #start(place: number, pauseMs: number): FrontThread {
     const { clock, logger, meters } = this.#options;
     const startedMs = clock.nowMs();
-    const thread = new FrontThread(this.#options, () => this.#service, this.#places);
+    const thread = new FrontThread(this.#options, place, () => this.#service, this.#places);
     this.#running[place] = thread;
     if (this.#isRetired) thread.tell({ kind: 'retire' });
     void thread.exited.then((error) => {
@@ -131,12 +135,15 @@ export class FrontThreads {
         error,
       });
       this.#restarts[place] = clock.after(nextMs, () => {
-        this.#start(place, nextMs).catch((failure) =>
-          logger.error('http', 'a front thread does not listen', { error: String(failure) }),
-        );
+        const next = this.#start(place, nextMs);
+        next.ready
+          .then(() => next.listen(this.#places))
+          .catch((failure) =>
+            logger.error('http', 'a front thread does not listen', { error: String(failure) }),
+          );
       });
     });
-    return thread.listening;
+    return thread;
   }
 
   /** The process exits: nothing runs here any more but this. */
@@ -156,16 +163,27 @@ class FrontThread {
   readonly #channel: Channel;
   readonly #options: FrontThreadsOptions;
   readonly #bounds: ThreadData['connections'];
-  readonly listening: Promise<Listening>;
+  /** Resolves once the thread can listen; rejects with `ListenError`. */
+  readonly ready: Promise<void>;
+  /** null: it has not ended. */
+  #end: ListenError | null = null;
+  #onReady = () => {};
+  #onListening: (ports: Listening) => void = () => {};
+  #onFailure: (error: Error) => void = () => {};
   /** Resolves with the reason, as far as there is one. */
   readonly exited: Promise<string>;
   #reason = '';
   #isListening = false;
 
-  constructor(options: FrontThreadsOptions, service: () => CoreService | null, places: Places) {
+  constructor(
+    options: FrontThreadsOptions,
+    place: number,
+    service: () => CoreService | null,
+    places: Places,
+  ) {
     const { clock, config, meters, front, gateway, threads, program, bounds } = options;
     this.#options = options;
-    this.#bounds = dividedBounds(bounds, threads);
+    this.#bounds = partOfBounds(bounds, threads, place);
     const toCore = ringMemory(RING_BYTES);
     const toThread = ringMemory(RING_BYTES);
     const data: ThreadData = {
@@ -194,12 +212,15 @@ class FrontThread {
       gateway,
       meters,
     });
-    this.listening = new Promise((resolve, reject) => {
-      this.#worker.on('message', (report: ThreadReport) => this.#hear(report, resolve, reject));
-      this.#worker.once('exit', () => {
-        const { host, port } = places.plain ?? places.gateway ?? { host: '', port: 0 };
-        reject(new ListenError(host, port, 'listen_failed', 'its thread has ended'));
-      });
+    this.#worker.on('message', (report: ThreadReport) => this.#hear(report));
+    this.#worker.once('exit', () => {
+      const { host, port } = places.plain ?? places.gateway ?? { host: '', port: 0 };
+      this.#end = new ListenError(host, port, 'listen_failed', 'its thread has ended');
+      this.#onFailure(this.#end);
+    });
+    this.ready = new Promise((resolve, reject) => {
+      this.#onReady = resolve;
+      this.#onFailure = reject;
     });
     this.exited = new Promise((resolve) => {
       this.#worker.on('error', (error) => {
@@ -213,6 +234,16 @@ class FrontThread {
     this.#channel.open();
   }
 
+  /** Resolves with the ports; rejects with `ListenError`. */
+  listen(places: Places): Promise<Listening> {
+    if (this.#end !== null) return Promise.reject(this.#end);
+    this.tell({ kind: 'listen', places });
+    return new Promise((resolve, reject) => {
+      this.#onListening = resolve;
+      this.#onFailure = reject;
+    });
+  }
+
   tell(order: ThreadOrder): void {
     this.#worker.postMessage(order);
   }
@@ -221,24 +252,23 @@ class FrontThread {
     Atomics.wait(new Int32Array(this.#ended), 0, 0, msMax);
   }
 
-  #hear(
-    report: ThreadReport,
-    onListening: (ports: Listening) => void,
-    onFailure: (error: Error) => void,
-  ): void {
+  #hear(report: ThreadReport): void {
     if (report === WAKE) {
       this.#channel.woken();
       return;
     }
     switch (report.kind) {
+      case 'ready':
+        this.#onReady();
+        break;
       case 'listening':
         this.#options.meters.frontThreads.running++;
         this.#isListening = true;
-        onListening(report.ports);
+        this.#onListening(report.ports);
         break;
       case 'not-listening':
         this.#reason = report.why;
-        onFailure(new ListenError(report.host, report.port, report.code, report.why));
+        this.#onFailure(new ListenError(report.host, report.port, report.code, report.why));
         break;
       case 'full':
         this.#options.onConnectionsFull(this.#bounds.max, report.open, report.refused);
@@ -265,12 +295,4 @@ class FrontThread {
     this.#channel.close();
     this.#server.close();
   }
-}
-
-/** Rounded up: a bound may be exceeded by a connection for each thread but one. */
-function dividedBounds({ max, perAddressMax }: ConnectionBounds, threads: number) {
-  return {
-    max: Math.max(1, Math.floor(max / threads)),
-    perAddressMax: perAddressMax === null ? null : Math.ceil(perAddressMax / threads),
-  };
 }

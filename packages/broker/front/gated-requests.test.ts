@@ -59,7 +59,10 @@ beforeEach(async () => {
     meters: core.server.meters,
   });
   const service = new RemoteService(
-    { send: (...frame) => later(...frame, (whole) => server.received(...whole)) },
+    {
+      send: (...frame) => later(...frame, (whole) => server.received(...whole)),
+      drop: () => false,
+    },
     () => 1000,
     () => {},
   );
@@ -80,9 +83,10 @@ function later(
   id: number,
   parts: readonly Uint8Array[],
   receive: (frame: Frame) => void,
-): void {
+): false {
   const content = Buffer.concat(parts);
   setImmediate(() => receive([kind, id, content]));
+  return false;
 }
 
 function newClient(): RawClient {

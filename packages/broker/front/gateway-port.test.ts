@@ -33,7 +33,9 @@ beforeAll(async () => {
         if (kind === TO_CORE.portCall) calls.beginAtPort(id, content);
         else if (kind === TO_CORE.body) calls.body(id, content);
         else if (kind === TO_CORE.gone) calls.gone(id);
+        return false;
       },
+      drop: () => false,
     },
     () => 0,
     () => {},

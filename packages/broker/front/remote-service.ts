@@ -104,7 +104,7 @@ interface Served extends Pick<Service, 'monotonicMs' | 'submit' | 'pop' | 'ackAn
 }
 
 export class RemoteService implements Served, Elsewhere {
-  readonly #channel: Pick<Channel, 'send'>;
+  readonly #channel: Pick<Channel, 'send' | 'drop'>;
   readonly #nowMs: () => number;
   readonly #beforePass: () => void;
   readonly #waiting = new Map<number, Waiting>();
@@ -116,7 +116,11 @@ export class RemoteService implements Served, Elsewhere {
   readonly kv: Served['kv'] = { call: (call, reply) => this.#callKv(call, reply) };
 
   /** `beforePass`: what the core's front may show is to be sent before. */
-  constructor(channel: Pick<Channel, 'send'>, nowMs: () => number, beforePass: () => void) {
+  constructor(
+    channel: Pick<Channel, 'send' | 'drop'>,
+    nowMs: () => number,
+    beforePass: () => void,
+  ) {
     this.#channel = channel;
     this.#beforePass = beforePass;
     this.#nowMs = nowMs;
@@ -138,12 +142,25 @@ export class RemoteService implements Served, Elsewhere {
       return;
     }
     const id = this.#begin(exchange, null);
-    this.#channel.send(TO_CORE.command, id, commandParts(command, this.#nowMs()));
+    const parts = commandParts(command, this.#nowMs());
+    const waits = this.#channel.send(TO_CORE.command, id, parts);
     // A call in slices does nothing more for a client that has gone. Its body is still held.
-    if (!mayBeSliced(command)) return;
-    reply.onTaken = () => {
-      if (reply.gone) this.#tellGone(id);
+    const isSliced = mayBeSliced(command);
+    if (waits || isSliced) this.#watch(id, exchange, isSliced);
+  }
+
+  /** For a client that goes: what is not under way to the core is not sent at all. */
+  #watch(id: number, exchange: AnyReply, isTold: boolean): void {
+    exchange.onTaken = () => {
+      if (!exchange.gone) return;
+      if (this.#drop(id)) exchange.send(UNREADABLE as never);
+      else if (isTold) this.#tellGone(id);
     };
+  }
+
+  /** True: the request was not sent, and is no more. */
+  #drop(id: number): boolean {
+    return this.#channel.drop(id) && this.#waiting.delete(id);
   }
 
   pop(command: PopCommand, reply: PopReply): void {
@@ -174,7 +191,7 @@ export class RemoteService implements Served, Elsewhere {
   #sendGated(command: Command, exchange: AnyReply, { demand }: OpenDemand): number {
     const id = this.#begin(exchange, null);
     const parts = gatedParts(command, demand, exchange.owner, this.#nowMs());
-    this.#channel.send(TO_CORE.gated, id, parts);
+    if (this.#channel.send(TO_CORE.gated, id, parts)) this.#watch(id, exchange, false);
     return id;
   }
 
@@ -188,7 +205,7 @@ export class RemoteService implements Served, Elsewhere {
   }
 
   pass({ body, ...head }: PassedRequest, exchange: Exchange): void {
-    const id = this.#beginPassed(exchange);
+    const id = this.#beginPassed(exchange, true);
     const isShort = body !== null && body.length < SHORT_BODY_BYTES;
     const own = isShort ? new Uint8Array(body) : body;
     this.#channel.send(TO_CORE.call, id, callParts({ ...head, owner: exchange.owner }, own));
@@ -202,7 +219,7 @@ export class RemoteService implements Served, Elsewhere {
     body: PortCallBody,
     exchange: Exchange,
   ): number {
-    const id = this.#beginPassed(exchange);
+    const id = this.#beginPassed(exchange, false);
     this.#channel.send(TO_CORE.portCall, id, portCallParts(head, bytes, body));
     return id;
   }
@@ -211,14 +228,17 @@ export class RemoteService implements Served, Elsewhere {
     if (this.#passed.has(id)) this.#channel.send(TO_CORE.body, id, bodyParts(bytes, isLast));
   }
 
-  #beginPassed(exchange: Exchange): number {
+  /** `isWhole`: all of the request goes in one frame. */
+  #beginPassed(exchange: Exchange, isWhole: boolean): number {
     const id = this.#newId();
     this.#passed.set(id, { exchange, answer: null });
     exchange.onTaken = () => {
       const passed = this.#passed.get(id);
       this.#passed.delete(id);
       // Answered here, it is as if its client had gone.
-      if (exchange.gone || passed?.answer === null) this.#channel.send(TO_CORE.gone, id, []);
+      const isUnanswered = passed?.answer === null;
+      if (isUnanswered && isWhole && this.#channel.drop(id)) return;
+      if (exchange.gone || isUnanswered) this.#channel.send(TO_CORE.gone, id, []);
     };
     this.#beforePass();
     return id;
@@ -303,7 +323,7 @@ export class RemoteService implements Served, Elsewhere {
   /** An answer may be on its way; the core says `over` when none is. */
   #tellGone(id: number): void {
     const waiting = this.#waiting.get(id);
-    if (waiting === undefined) return;
+    if (waiting === undefined || this.#drop(id)) return;
     waiting.reply = null;
     this.#channel.send(TO_CORE.gone, id, []);
   }

@@ -38,6 +38,8 @@ export const WAKE = 0;
 /** From the core. */
 export type ThreadOrder =
   | typeof WAKE
+  /** At the places that it was started with, which may name ports by now. */
+  | { readonly kind: 'listen'; readonly places: Places }
   | { readonly kind: 'retire' }
   | { readonly kind: 'stop'; readonly drainMs: number }
   /** Close everything at once. */
@@ -55,6 +57,8 @@ export const FRONT_TIMES = [
 /** From the thread. */
 export type ThreadReport =
   | typeof WAKE
+  /** It can listen. */
+  | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly ports: Listening }
   | ({ readonly kind: 'not-listening'; readonly code: string; readonly why: string } & Place)
   /** Connections are refused. */

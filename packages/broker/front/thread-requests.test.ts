@@ -112,7 +112,7 @@ beforeEach(() => {
     meters,
   });
   service = new RemoteService(
-    { send: into(toCore) },
+    { send: (...frame) => into(toCore)(...frame) ?? false, drop: () => false },
     () => 1000,
     () => {},
   );
