@@ -4,8 +4,8 @@
  * What must hold:
  * - Ports that no other process has: before the first thread listens, each port is asked for
  *   exclusively, for threads share it in a way that would let another process share it too.
- * - Threads that start together listen together, once all of them can: a client keeps the thread that
- *   it has found, and one that listens alone would find them all.
+ * - Threads that start together listen together, once all of them can: a client keeps the thread
+ *   that it has found, and one that listens alone would get all clients.
  * - A thread that has gone takes its own clients with it and nothing else. Another takes its place,
  *   after a pause that doubles while they do not last.
  * - When the process exits, for whatever reason, the threads close their sockets first: Node aborts
