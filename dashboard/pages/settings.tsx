@@ -15,6 +15,7 @@ import {
   useIdentity,
   useMembership,
 } from '../data/identity.js';
+import { useFeatures } from '../data/plan.js';
 import { call } from '../data/request.js';
 import { type KeptSettings, SettingsContext } from '../data/settings.js';
 import { useAction } from '../data/use-action.js';
@@ -54,6 +55,8 @@ interface FormProps {
 /** What was typed stays while the settings are asked for anew. */
 function Form({ kept, onSaved }: FormProps) {
   const { queueAdmin } = useCapabilities();
+  const hasStore = useFeatures()?.kv === true;
+  const maySave = queueAdmin && hasStore;
   const [typed, setTyped] = useState({
     range: kept.settings.range,
     wait: String(kept.settings.waitSeconds),
@@ -73,7 +76,7 @@ function Form({ kept, onSaved }: FormProps) {
         if (isRight) void saving.run();
       }}
     >
-      <fieldset class="stack" disabled={!queueAdmin}>
+      <fieldset class="stack" disabled={!maySave}>
         <Field label="Span of time that charts show at first">
           {(id) => (
             <Select
@@ -99,14 +102,18 @@ function Form({ kept, onSaved }: FormProps) {
         </Field>
       </fieldset>
       <Refusal error={saving.error} />
-      {queueAdmin ? (
+      {maySave ? (
         <div>
           <button type="submit" class="primary" disabled={!isRight || saving.isBusy}>
             {saving.isBusy ? 'Under way…' : 'Save for everybody'}
           </button>
         </div>
       ) : (
-        <p class="quiet">Your role does not change them.</p>
+        <p class="quiet">
+          {queueAdmin
+            ? 'The plan has no store to keep them in.'
+            : 'Your role does not change them.'}
+        </p>
       )}
     </form>
   );

@@ -2,9 +2,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { capabilitiesOf } from '../base/capabilities.js';
 import { type Match, matchRoute, redirectOf } from '../base/routes.js';
+import { Link } from '../components/link.js';
 import { Page } from '../components/page.js';
 import { Toasts } from '../components/results.js';
-import { Empty, Failed, Loaded } from '../components/states.js';
+import { Asking, Empty, Failed, Loaded } from '../components/states.js';
 import { isTokenWanted } from '../data/access.js';
 import { ClusterContext, useClusterPolls } from '../data/cluster.js';
 import {
@@ -16,6 +17,7 @@ import {
   useSession,
 } from '../data/identity.js';
 import { navigate, usePlace } from '../data/location.js';
+import { FeaturesContext, useFeatures, useFeaturesPoll } from '../data/plan.js';
 import { SettingsContext, useSettingsPoll } from '../data/settings.js';
 import { useStore } from '../data/use-store.js';
 import { AccessDialog } from './access-dialog.js';
@@ -26,7 +28,7 @@ import { Navigation } from './navigation.js';
 import { NotFoundPage } from './not-found.js';
 import { PageGuard } from './page-guard.js';
 import { Palette } from './palette.js';
-import { maySee, ROUTES, type Route } from './routes.js';
+import { isInPlan, maySee, ROUTES, type Route } from './routes.js';
 import { useShortcuts } from './shortcuts.js';
 import { useSidebar } from './sidebar.js';
 import { type ShellDialog, TopBar } from './top-bar.js';
@@ -56,6 +58,7 @@ export function App() {
 function Frame({ children }: { readonly children: preact.ComponentChildren }) {
   const cluster = useClusterPolls();
   const settings = useSettingsPoll();
+  const features = useFeaturesPoll();
   const sidebar = useSidebar();
   const [open, setOpen] = useState<ShellDialog | null>(null);
   const session = useSession();
@@ -66,23 +69,29 @@ function Frame({ children }: { readonly children: preact.ComponentChildren }) {
   return (
     <ClusterContext.Provider value={cluster}>
       <SettingsContext.Provider value={settings}>
-        <button type="button" class="skip" onClick={() => focusHeading(main.current)}>
-          To the page
-        </button>
-        <div class="shell" data-collapsed={sidebar.isCollapsed ? '' : undefined}>
-          <TopBar isCollapsed={sidebar.isCollapsed} onCollapse={sidebar.toggle} onOpen={setOpen} />
-          <Navigation capabilities={capabilities} onOpen={setOpen} />
-          <main ref={main}>{children}</main>
-        </div>
-        {open === 'palette' && (
-          <Palette onClose={close} onCollapse={sidebar.toggle} onOpen={setOpen} />
-        )}
-        {open === 'cluster' && session !== null && (
-          <ClusterDialog session={session} onClose={close} />
-        )}
-        {open === 'account' && session !== null && (
-          <AccountDialog session={session} onClose={close} />
-        )}
+        <FeaturesContext.Provider value={features}>
+          <button type="button" class="skip" onClick={() => focusHeading(main.current)}>
+            To the page
+          </button>
+          <div class="shell" data-collapsed={sidebar.isCollapsed ? '' : undefined}>
+            <TopBar
+              isCollapsed={sidebar.isCollapsed}
+              onCollapse={sidebar.toggle}
+              onOpen={setOpen}
+            />
+            <Navigation capabilities={capabilities} onOpen={setOpen} />
+            <main ref={main}>{children}</main>
+          </div>
+          {open === 'palette' && (
+            <Palette onClose={close} onCollapse={sidebar.toggle} onOpen={setOpen} />
+          )}
+          {open === 'cluster' && session !== null && (
+            <ClusterDialog session={session} onClose={close} />
+          )}
+          {open === 'account' && session !== null && (
+            <AccountDialog session={session} onClose={close} />
+          )}
+        </FeaturesContext.Provider>
       </SettingsContext.Provider>
     </ClusterContext.Provider>
   );
@@ -91,6 +100,7 @@ function Frame({ children }: { readonly children: preact.ComponentChildren }) {
 /** The page of the address. */
 function Here({ identity }: { readonly identity: Identity }) {
   const { path, query } = usePlace();
+  const features = useFeatures();
   const redirect = redirectOf(path, query);
   useLayoutEffect(() => {
     if (redirect !== null) navigate(redirect, { replace: true });
@@ -101,6 +111,9 @@ function Here({ identity }: { readonly identity: Identity }) {
   if (match === null) return <NotFoundPage />;
   if (!maySee(match.page, capabilitiesOf(roleHeldBy(identity))))
     return <Forbidden title={match.page.title} />;
+  if (!isInPlan(match.page, features)) {
+    return <NotInPlan title={match.page.title} isKnown={features !== null} />;
+  }
   return (
     <PageGuard key={path}>
       <Shown match={match} />
@@ -132,6 +145,28 @@ function Forbidden({ title }: { readonly title: string }) {
         </Empty>
       ) : (
         <Failed reason={`your role on ${cluster.slug}, ${cluster.role}, does not allow it`} />
+      )}
+    </Page>
+  );
+}
+
+interface NotInPlanProps {
+  readonly title: string;
+  readonly isKnown: boolean;
+}
+
+function NotInPlan({ title, isKnown }: NotInPlanProps) {
+  const cluster = useMembership();
+  return (
+    <Page title={title}>
+      {isKnown ? (
+        <Empty>
+          <p>
+            The plan of {cluster?.slug} does not have this. <Link to="/console">What it has</Link>
+          </p>
+        </Empty>
+      ) : (
+        <Asking what="the plan" />
       )}
     </Page>
   );

@@ -3,7 +3,8 @@ import { Link } from '../components/link.js';
 import { askForToken } from '../data/access.js';
 import { useSession } from '../data/identity.js';
 import { usePlace } from '../data/location.js';
-import { GROUPS, maySee, ROUTES } from './routes.js';
+import { useFeatures } from '../data/plan.js';
+import { GROUPS, isListed, ROUTES } from './routes.js';
 import type { ShellDialog } from './top-bar.js';
 
 /** The page of a queue is below that of the queues. */
@@ -18,9 +19,12 @@ interface NavigationProps {
 
 export function Navigation({ capabilities, onOpen }: NavigationProps) {
   const session = useSession();
+  const features = useFeatures();
   const { path: here } = usePlace();
   const groups = GROUPS.map((group) => {
-    const pages = ROUTES.filter((route) => route.group === group && maySee(route, capabilities));
+    const pages = ROUTES.filter(
+      (route) => route.group === group && isListed(route, capabilities, features),
+    );
     return { group, pages };
   });
   return (

@@ -7,9 +7,10 @@ import { Dialog } from '../components/dialog.js';
 import { askForToken } from '../data/access.js';
 import { useCapabilities, useSession } from '../data/identity.js';
 import { navigate } from '../data/location.js';
+import { useFeatures } from '../data/plan.js';
 import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
 import { call } from '../data/request.js';
-import { maySee, ROUTES } from './routes.js';
+import { isListed, ROUTES } from './routes.js';
 import type { ShellDialog } from './top-bar.js';
 
 interface Entry {
@@ -115,6 +116,7 @@ interface Entries {
 function useEntries(onCollapse: () => void, onOpen: (dialog: ShellDialog) => void): Entries {
   const capabilities = useCapabilities();
   const session = useSession();
+  const features = useFeatures();
   const queues = usePoll(
     capabilities.read ? 'palette' : null,
     (signal) => {
@@ -123,7 +125,9 @@ function useEntries(onCollapse: () => void, onOpen: (dialog: ShellDialog) => voi
     },
     EVERY_MS_SLOW,
   );
-  const pages = ROUTES.filter((route) => route.group !== null && maySee(route, capabilities));
+  const pages = ROUTES.filter(
+    (route) => route.group !== null && isListed(route, capabilities, features),
+  );
   const entries = [
     ...pages.map(({ title, path }) => ({ name: title, kind: 'page', go: () => navigate(path) })),
     { name: 'Show or hide the navigation', kind: 'action', go: onCollapse },

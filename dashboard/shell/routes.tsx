@@ -5,6 +5,7 @@
 import type { FunctionComponent } from 'preact';
 import type { Capabilities, Capability } from '../base/capabilities.js';
 import type { PageParams } from '../base/routes.js';
+import type { Feature, Features } from '../data/plan.js';
 import { ConsolePage } from '../pages/console.js';
 import { ConsumersPage } from '../pages/consumers.js';
 import { DeadLettersPage } from '../pages/dead-letters.js';
@@ -37,6 +38,8 @@ export interface Route {
   readonly needs?: Capability;
   /** There is none where a node answers by itself. */
   readonly isOfGateway?: true;
+  /** The plan has to have it. */
+  readonly feature?: Feature;
   readonly page: FunctionComponent<PageParams>;
 }
 
@@ -47,15 +50,22 @@ export const ROUTES: readonly Route[] = [
   { path: '/queues/:queue', title: 'Queue', group: null, page: QueuePage },
   { path: '/messages', title: 'Messages', group: 'Messaging', page: MessagesPage },
   { path: '/dlq', title: 'Dead letters', group: 'Messaging', page: DeadLettersPage },
-  { path: '/ephemeral', title: 'Ephemeral', group: 'Messaging', page: EphemeralPage },
-  { path: '/kv', title: 'Key/value', group: 'Messaging', page: KvPage },
-  { path: '/timers', title: 'Timers', group: 'Messaging', page: TimersPage },
-  { path: '/locks', title: 'Locks', group: 'Messaging', page: LocksPage },
+  { path: '/ephemeral', title: 'Ephemeral', group: 'Messaging', feature: 'ephemeral',
+    page: EphemeralPage },
+  { path: '/kv', title: 'Key/value', group: 'Messaging', feature: 'kv',
+    page: KvPage },
+  { path: '/timers', title: 'Timers', group: 'Messaging', feature: 'timers',
+    page: TimersPage },
+  { path: '/locks', title: 'Locks', group: 'Messaging', feature: 'kv',
+    page: LocksPage },
   { path: '/consumers', title: 'Consumers', group: 'Workers', page: ConsumersPage },
-  { path: '/streams', title: 'Streams', group: 'Workers', page: StreamsPage },
-  { path: '/supervisors', title: 'Supervision', group: 'Workers', page: SupervisorsPage },
+  { path: '/streams', title: 'Streams', group: 'Workers', feature: 'streams',
+    page: StreamsPage },
+  { path: '/supervisors', title: 'Supervision', group: 'Workers', feature: 'kv',
+    page: SupervisorsPage },
   { path: '/workload', title: 'Workload', group: 'Analysis', page: WorkloadPage },
-  { path: '/traces', title: 'Traces', group: 'Analysis', page: TracesPage },
+  { path: '/traces', title: 'Traces', group: 'Analysis', feature: 'traces',
+    page: TracesPage },
   { path: '/console', title: 'Plan and usage', group: 'Access',
     isOfGateway: true, page: ConsolePage },
   { path: '/members', title: 'Members', group: 'Access', needs: 'clusterAdmin',
@@ -67,6 +77,19 @@ export const ROUTES: readonly Route[] = [
   { path: '/settings', title: 'Settings', group: 'Access', page: SettingsPage },
   { path: '/system', title: 'System', group: 'Cell', needs: 'nodes', page: SystemPage },
 ];
+
+/** Shown in lists of pages. What the plan has may not be known yet. */
+export function isListed(
+  route: Route,
+  capabilities: Capabilities,
+  features: Features | null,
+): boolean {
+  return maySee(route, capabilities) && isInPlan(route, features);
+}
+
+export function isInPlan({ feature }: Route, features: Features | null): boolean {
+  return feature === undefined || features?.[feature] === true;
+}
 
 export function maySee(route: Route, capabilities: Capabilities): boolean {
   const { needs = 'read', isOfGateway = false } = route;

@@ -13,7 +13,8 @@ export const PASSWORD = 'a password of twelve characters';
 export const OPERATOR = 'operator@acme.example';
 export const ADMIN = 'admin@acme.example';
 export const VIEWER = 'viewer@acme.example';
-const KEY = 'qk_stage';
+/** Of the cluster, with every scope. */
+export const KEY = 'qk_stage';
 
 export const GATEWAY_PAGES: readonly StagedPage[] = [
   { name: 'plan-and-usage', path: '/console?hours=1', shows: 'Waiting pops' },

@@ -1,0 +1,287 @@
+/**
+ * Goal: behind a gateway a person logs in, by password or by a provider, comes to the page that was
+ * asked for, sees what the role allows on the cluster that is acted on and nothing of another one,
+ * and is out after a logout or when the session ends. Method: Chromium, where it is installed, with
+ * one tab, one node with two clusters, a real OpenID Connect server for Google, and a double of
+ * GitHub, which has a protocol of its own.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type MutableToken, OAuth2Server } from 'oauth2-mock-server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Caller } from '../process/http-client.js';
+import { Chromium, type Page } from './chromium.js';
+import {
+  clickOn,
+  DIALOG,
+  expectAccessible,
+  press,
+  reason,
+  says,
+  TEXT,
+} from './dashboard-reader.js';
+import { fill, PAGES } from './dashboard-stage.js';
+import {
+  ADMIN,
+  fillGateway,
+  type GatewayStage,
+  KEY,
+  logIn,
+  OPERATOR,
+  PASSWORD,
+  startGateway,
+  VIEWER,
+} from './gateway-stage.js';
+
+const inPage = JSON.stringify;
+const CONTROL = 'control';
+/** The first word of what a button does. */
+const WRITES = /\b(create|delete|push|purge|replay|seek|skip|cancel|edit|save|drop)\b/i;
+const HERE = 'location.pathname + location.search';
+const CLUSTER = 'document.querySelector(".top .cluster")?.innerText ?? ""';
+const BODY = 'document.body.innerText';
+
+/** GitHub as a login sees it: consent at once, a token, and whose it is. */
+function githubDouble(emailOf: () => { email: string; verified: boolean }): Server {
+  return createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://github.example');
+    const json = (value: unknown) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(value));
+    };
+    request.resume();
+    if (url.pathname === '/login/oauth/authorize') {
+      const back = new URL(url.searchParams.get('redirect_uri') ?? '');
+      back.searchParams.set('code', 'a code');
+      back.searchParams.set('state', url.searchParams.get('state') ?? '');
+      response.writeHead(302, { location: back.href }).end();
+    } else if (url.pathname === '/login/oauth/access_token') {
+      json({ access_token: 'a token', token_type: 'bearer', scope: 'user:email' });
+    } else if (url.pathname === '/api/v3/user') json({ id: 77 });
+    else json([{ primary: true, ...emailOf() }]);
+  });
+}
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe.skipIf(reason !== null)('sessions', () => {
+  let browser: Chromium;
+  let stage: GatewayStage;
+  let tab: Page;
+  let github: Server;
+  const google = new OAuth2Server();
+  /** What GitHub says. */
+  let proven = { email: VIEWER, verified: true };
+
+  beforeAll(async () => {
+    await google.issuer.keys.generate('RS256');
+    await google.start(0, '127.0.0.1');
+    google.service.on('beforeTokenSigning', ({ payload }: MutableToken) => {
+      Object.assign(payload, { sub: 'a', email: ADMIN, email_verified: true });
+    });
+    github = githubDouble(() => proven);
+    const [id, secret] = ['a client', 'a secret'];
+    stage = await startGateway({
+      SVC_PROXY_CP_TOKEN: CONTROL,
+      SVC_PROXY_GOOGLE_BASE_URL: google.issuer.url ?? '',
+      SVC_PROXY_GITHUB_BASE_URL: await listening(github),
+      GOOGLE_CLIENT_ID: id,
+      GOOGLE_CLIENT_SECRET: secret,
+      GITHUB_CLIENT_ID: id,
+      GITHUB_CLIENT_SECRET: secret,
+    });
+    await fillGateway(stage);
+    await fill(tenant());
+    const made = { tenant_slug: 'acme', slug: 'acme-tests', plan: 'free' };
+    const headers = { 'x-svc-cp-token': CONTROL };
+    const { status } = await stage.client.post('/api/cp/clusters', made, { headers });
+    expect(status).toBe(201);
+    browser = new Chromium();
+    tab = await browser.open('about:blank');
+    await tab.look(1280, 800, 'light');
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser.close();
+    await stage.close();
+    await google.stop();
+    github.closeAllConnections();
+    github.close();
+  });
+
+  /** A program with the key of the cluster. */
+  const tenant = (): Caller => {
+    const { client } = stage;
+    const headers = { host: 'acme.example', authorization: `Bearer ${KEY}` };
+    return {
+      get: (path) => client.get(path, { headers }),
+      post: (path, body) => client.post(path, body, { headers }),
+      send: (method, path, body) => client.send(method, path, body, { headers }),
+    };
+  };
+  const open = (path: string) => tab.go(stage.origin + path);
+  const send = (email: string, password: string) =>
+    tab.run(`{
+      document.querySelector('[name=email]').value = ${inPage(email)};
+      document.querySelector('[name=password]').value = ${inPage(password)};
+      document.querySelector('main button').click();
+    }`);
+  const isAt = (path: string) => says(tab, HERE).toBe(path);
+  const logOut = async () => {
+    await tab.run(clickOn('.top .account'));
+    await tab.run(press('Log out'));
+    await isAt('/auth/login');
+  };
+
+  test('a page without a session leads to the login, and a login back to it', async () => {
+    const deep = '/messages?queue=orders&range=24h';
+    await open(deep);
+    await isAt(`/auth/login?next=${encodeURIComponent(deep)}`);
+    await expectAccessible(tab);
+    await tab.look(1280, 800, 'light');
+    expect(await tab.run('document.activeElement.name')).toBe('email');
+    await send(ADMIN, 'wrong');
+    await says(tab, BODY).toContain('Invalid email or password.');
+    expect(await tab.run('document.querySelector("[name=email]").value')).toBe(ADMIN);
+    expect(await tab.run('document.activeElement.name')).toBe('password');
+    await expectAccessible(tab);
+    await tab.look(1280, 800, 'light');
+    await send(ADMIN, PASSWORD);
+    await isAt(deep);
+    await says(tab).toContain('Transaction id');
+    expect(await tab.run(CLUSTER)).toBe('acme');
+    expect(await tab.run('document.querySelector(".account").innerText')).toContain(ADMIN);
+    expect(await tab.run('document.cookie')).toBe('');
+  });
+
+  test('the account shows who it is, and makes a token for programs', async () => {
+    await tab.run(clickOn('.top .account'));
+    await says(tab, DIALOG).toContain(ADMIN);
+    await tab.run(press('Make a token'));
+    await says(tab, 'document.querySelector(".token input")?.value ?? ""').toMatch(/^ey.+\..+\../);
+    const token = await tab.run('document.querySelector(".token input").value');
+    const headers = { host: 'acme.example', authorization: `Bearer ${token}` };
+    expect((await stage.client.get('/api/v1/resources/queues', { headers })).status).toBe(200);
+    await expectAccessible(tab);
+    await tab.look(1280, 800, 'light');
+  });
+
+  test('after a logout nothing is left, also by the way back', async () => {
+    await tab.run(clickOn('[aria-label="Close"]'));
+    await tab.run(`document.querySelector('[href$="/dlq"]').click()`);
+    await isAt('/dlq');
+    await logOut();
+    await tab.run('history.back()');
+    await says(tab, 'location.search').toContain('next=');
+    await says(tab, 'location.pathname').toBe('/auth/login');
+    expect(await tab.run(BODY)).not.toContain('acme');
+  });
+
+  test('a viewer sees every page and no control that writes', async () => {
+    await logIn(tab, stage.origin, VIEWER, '/queues');
+    await says(tab).toContain('orders');
+    const written: unknown[] = [];
+    for (const { path } of PAGES) {
+      await tab.run(`history.pushState(null, '', ${inPage(path)});
+        dispatchEvent(new PopStateEvent('popstate')); 0`);
+      await says(tab).not.toMatch(/Asking for/);
+      const shown = String(await tab.run(TEXT));
+      if (!path.startsWith('/system')) expect(shown, path).not.toContain('Not shown');
+      written.push(
+        ...((await tab.run(`[...document.querySelectorAll('main button, main input')]
+          .filter((one) => !one.matches(':disabled'))
+          .map((one) => one.innerText || one.ariaLabel || '')
+          .filter((text) => ${WRITES}.test(text))`)) as string[]),
+      );
+    }
+    expect(written).toEqual([]);
+    expect(await tab.run('document.querySelector("nav").innerText')).not.toMatch(
+      /System|Users|Members|API keys/,
+    );
+    await open('/system');
+    await says(tab).toContain('your role on acme, viewer, does not allow it');
+  });
+
+  test('a session that ends while a page is open leads to the login and back', async () => {
+    await open('/queues?q=or');
+    await says(tab).toContain('orders');
+    // As from another tab.
+    await tab.run(`fetch('/auth/logout', { method: 'POST' }).then(() => 0)`);
+    await tab.run(`document.querySelector('[href$="/dlq"]').click()`);
+    await isAt('/auth/login?next=%2Fdlq');
+    await send(OPERATOR, PASSWORD);
+    await isAt('/dlq');
+    await says(tab).toContain('Dead letters');
+  });
+
+  test('nothing of one cluster is shown under the name of another', async () => {
+    const end = await tab.before(`{
+      const look = () => {
+        const name = document.querySelector('.top .cluster')?.innerText ?? '';
+        const isMixed = /acme-tests/.test(name) && /shop.mail/.test(document.body?.innerText ?? '');
+        if (isMixed) sessionStorage.setItem('mixed', 'yes');
+      };
+      new MutationObserver(look).observe(document, { childList: true, subtree: true });
+      const real = window.fetch;
+      window.sent = new Set();
+      window.fetch = (url, options) => {
+        const { pathname } = new URL(url);
+        if (/^\\/api\\//.test(pathname)) window.sent.add(options.headers['x-svc-act-cluster']);
+        return real(url, options);
+      };
+    }`);
+    await open('/queues');
+    await says(tab).toContain('shop.mail');
+    const [acme, ...none] = (await tab.run('[...window.sent]')) as string[];
+    expect([typeof acme, none]).toEqual(['string', []]);
+    await tab.run(clickOn('.top .cluster'));
+    await says(tab, DIALOG).toContain('acme-tests');
+    await tab.run(clickOn('.clusters li:nth-child(2) button'));
+    await isAt('/queues');
+    await says(tab, CLUSTER).toContain('acme-tests');
+    await says(tab).toContain('No queue yet');
+    const sent = (await tab.run('[...window.sent]')) as string[];
+    expect([sent.length, sent[0] === acme]).toEqual([1, false]);
+    expect(await tab.run('sessionStorage.getItem("mixed")')).toBeNull();
+    const kept = await tab.run(`Object.entries(localStorage)
+      .find(([name]) => name.startsWith('svc.acting_cluster.'))[1]`);
+    expect(kept).toBe(sent[0]);
+    await open('/');
+    await says(tab, CLUSTER).toContain('acme-tests');
+    await end();
+  });
+
+  test('what the plan has not is not in the lists, and its page says so', async () => {
+    const nav = 'document.querySelector("nav").innerText';
+    await says(tab, nav).toContain('Timers');
+    expect(await tab.run(nav)).not.toMatch(/Streams|Traces/);
+    await open('/streams');
+    await says(tab).toContain('The plan of acme-tests does not have this');
+    await logOut();
+  });
+
+  test('Google', async () => {
+    await open('/workload?range=6h');
+    await tab.run(clickOn('a[href^="/auth/google"]'));
+    await isAt('/workload?range=6h');
+    await says(tab, 'document.querySelector(".account").innerText').toContain(ADMIN);
+    await logOut();
+  });
+
+  test('GitHub, and one who has not verified the address', async () => {
+    await open('/dlq');
+    proven = { email: VIEWER, verified: false };
+    await tab.run(clickOn('a[href^="/auth/github"]'));
+    await says(tab, BODY).toContain('The address of mail is not verified.');
+    expect(await tab.run('document.querySelectorAll("form").length')).toBe(1);
+    proven = { email: VIEWER, verified: true };
+    await tab.run(clickOn('a[href^="/auth/github"]'));
+    await isAt('/');
+    await says(tab, 'document.querySelector(".account").innerText').toContain(VIEWER);
+    const refused = browser.logged.filter((text) => !/status of (40[134]|503)/.test(text));
+    expect(refused).toEqual([]);
+  });
+});
