@@ -146,6 +146,7 @@ describe.skipIf(reason !== null)('queues, messages and dead letters', () => {
     expect(await tab.run(isOld)).toBe(true);
     expect(await tab.run(TEXT)).toContain('paged-49');
     expect(await tab.run('window.asked[0]')).toContain('partition=none&');
+    await says(tab, 'typeof window.answer').toBe('function');
     await tab.run('window.answer()');
     await says(tab).toContain('No message of this span fits');
     expect(await tab.run(isOld)).toBe(false);
