@@ -3,6 +3,7 @@
 import { lookup } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { runHostile } from './abuse/hostile.js';
 import { peerStarters } from './against/start-peers.js';
 import { CLIENT_USAGE, readClientOptions } from './client/options.js';
 import { runClient } from './client/run-client.js';
@@ -22,6 +23,9 @@ const PRICES_USAGE = `npm run bench -- --prices
 
 const GATEWAY_USAGE = `npm run bench -- --gateway
   what the gateway itself takes: memory of 100,000 keys and 10,000 clusters, time of a request`;
+
+const HOSTILE_USAGE = `npm run bench -- --hostile
+  what clients of one front thread notice of a hostile client of another`;
 
 async function runLoads(options: LoadOptions): Promise<void> {
   const { entry, againstBuild, url, tokenFile } = options;
@@ -60,6 +64,7 @@ const USAGE = [
   CLUSTER_USAGE,
   CLIENT_USAGE,
   GATEWAY_USAGE,
+  HOSTILE_USAGE,
   PRICES_USAGE,
 ].join('\n\n');
 
@@ -67,6 +72,7 @@ await runProgram(USAGE, async (commandLine) => {
   const asksFor = (option: string): boolean =>
     commandLine.some((word) => word === option || word.startsWith(`${option}=`));
   if (asksFor('--prices')) await runPrices();
+  else if (asksFor('--hostile')) await runHostile();
   else if (asksFor('--gateway')) await runGateway();
   else if (asksFor('--client')) await runClient(readClientOptions(commandLine));
   else if (asksFor('--growth')) await runGrowth(readGrowthOptions(commandLine));

@@ -75,6 +75,11 @@ export class AttackSocket {
     });
   }
 
+  /** 0 once it is closed. */
+  get localPort(): number {
+    return this.#socket.localPort ?? 0;
+  }
+
   /** Sends bytes, whatever they are. */
   send(bytes: Uint8Array | string): void {
     if (!this.closed) this.#socket.write(bytes);

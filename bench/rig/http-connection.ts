@@ -78,6 +78,11 @@ export class HttpConnection {
     });
   }
 
+  /** 0 once it is closed. */
+  get localPort(): number {
+    return this.#socket.localPort ?? 0;
+  }
+
   get waiting(): boolean {
     return this.#waiting;
   }

@@ -1,0 +1,122 @@
+// What a hostile client does to one front thread: attacks whose connections all lie on one loop of
+// the node, as far as they last. `hostile.ts` measures what others notice of it.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Address } from '../rig/http-connection.js';
+import { AttackSocket } from './attack-socket.js';
+import { get, pop, post } from './requests.js';
+import { type Loop, loopsOfClients } from './thread-places.js';
+
+export const LARGE_QUEUE = 'large';
+/** Of which each attack takes as much as it gets. */
+export const LARGE_MESSAGES = 200;
+
+export interface HostileOrder {
+  readonly attack: string;
+  readonly address: Address;
+  readonly pid: number;
+  /** null: the node has one loop for all. */
+  readonly loop: Loop | null;
+  readonly seconds: number;
+}
+
+interface HostileAttack {
+  readonly connections: number;
+  /** What each connection does when all are open. */
+  readonly begin: (socket: AttackSocket, index: number) => void;
+}
+
+const SLOW_READERS = 64;
+const HALF_REQUESTS = 1000;
+const FLOODS = 16;
+const PIPELINED = 100;
+const CHURNING = 32;
+const HALF =
+  'POST /api/v1/push HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
+  'Content-Length: 65536\r\n\r\n{"items":[';
+const PIPELINE = Buffer.concat(
+  Array.from({ length: PIPELINED }, () => get('/api/v1/pop/queue/none?consumerGroup=g')),
+);
+/** Of the answers to a pipeline that none was found: enough to send the next one. */
+const PIPELINE_ANSWER_BYTES = PIPELINED * 20;
+
+export const HOSTILE_ATTACKS: Readonly<Record<string, HostileAttack | 'churn'>> = {
+  'slow readers': {
+    connections: SLOW_READERS,
+    begin: (socket, index) => {
+      socket.stopReading();
+      const fetch = { entries: [{ queue: LARGE_QUEUE, partition: 'p', offset: 0 }] };
+      if (index % 2 === 0) socket.send(pop(LARGE_QUEUE, `g${index}`, '&batch=1000'));
+      else socket.send(post('/api/v1/fetch', JSON.stringify(fetch)));
+    },
+  },
+  'half requests': {
+    connections: HALF_REQUESTS,
+    begin: (socket) => socket.send(HALF),
+  },
+  'pipelined requests': {
+    connections: FLOODS,
+    begin: (socket) => void pipeline(socket),
+  },
+  'connections anew': 'churn',
+};
+
+async function pipeline(socket: AttackSocket): Promise<void> {
+  for (let awaited = 0; !socket.closed; ) {
+    if (socket.receivedBytes >= awaited) {
+      awaited = socket.receivedBytes + PIPELINE_ANSWER_BYTES;
+      socket.send(PIPELINE);
+    }
+    await sleep(1);
+  }
+}
+
+/** Carries an order out; resolves when its time is over. */
+export async function attackHostile(order: HostileOrder, onBegun: () => void): Promise<void> {
+  const attack = HOSTILE_ATTACKS[order.attack];
+  if (attack === undefined) throw new Error(`there is no attack ${order.attack}`);
+  if (attack === 'churn') {
+    onBegun();
+    await churn(order);
+    return;
+  }
+  const sockets = await openOn(order, attack.connections);
+  onBegun();
+  sockets.forEach(attack.begin);
+  await sleep(order.seconds * 1000);
+  for (const socket of sockets) socket.destroy();
+}
+
+/** A connection for each request; the kernel spreads them over all loops. */
+async function churn({ address, seconds }: HostileOrder): Promise<void> {
+  const untilMs = performance.now() + seconds * 1000;
+  const clients = Array.from({ length: CHURNING }, async () => {
+    while (performance.now() < untilMs) {
+      const socket = await AttackSocket.open(address);
+      await socket?.exchange(get('/api/v1/pop/queue/none?consumerGroup=g'), 5000);
+      socket?.destroy();
+    }
+  });
+  await Promise.all(clients);
+}
+
+/** Connections that lie on the loop; others are closed again. */
+async function openOn({ address, pid, loop }: HostileOrder, count: number) {
+  const kept: AttackSocket[] = [];
+  while (kept.length < count) {
+    const opened: AttackSocket[] = [];
+    for (let i = Math.min(100, 2 * (count - kept.length)); i > 0; i--) {
+      const socket = await AttackSocket.open(address);
+      if (socket !== null) opened.push(socket);
+    }
+    // Accepted by now, in the turns of all loops.
+    await sleep(100);
+    const loops = loop === null ? null : loopsOfClients(pid, address.port);
+    for (const socket of opened) {
+      const fits = loops === null || loops.get(socket.localPort) === loop;
+      if (fits && kept.length < count) kept.push(socket);
+      else socket.destroy();
+    }
+  }
+  return kept;
+}

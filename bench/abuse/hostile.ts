@@ -1,0 +1,235 @@
+// `npm run bench -- --hostile`: what clients of one front thread notice of a hostile client of
+// another, and what they notice of it without front threads. 1,000 single pushes a second, each
+// timed from the moment at which it was due, in peace and under each attack, in turns.
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '@svc/test';
+import { atMost, type Figure, figure } from '../report/figure.js';
+import { percentile } from '../report/percentiles.js';
+import { renderFigures, report } from '../report/report.js';
+import { nodeEntry } from '../rig/checkout.js';
+import { type Address, HttpConnection } from '../rig/http-connection.js';
+import { HttpExchange } from '../rig/http-exchange.js';
+import { NodeProcess } from '../rig/node-process.js';
+import { Scratch } from '../rig/scratch.js';
+import {
+  HOSTILE_ATTACKS,
+  type HostileOrder,
+  LARGE_MESSAGES,
+  LARGE_QUEUE,
+} from './hostile-attacks.js';
+import { item, payloadOf, push, pushText } from './requests.js';
+import { type Loop, loopsOfClients } from './thread-places.js';
+
+const PROGRAM = fileURLToPath(new URL('./hostile-program.js', import.meta.url));
+const THREADS = [0, 2];
+const ROUNDS = 3;
+const SECONDS = 4;
+const PREPARED_SECONDS_MAX = 60;
+const PUSHES_PER_SECOND = 1000;
+const LANES = 64;
+const LARGE_BYTES = 65_536;
+/** Times the p99 of the same round in peace. */
+const RATIO_MAX = 1.5;
+
+/** A connection of the honest client. */
+interface Lane {
+  connection: HttpConnection | null;
+  /** When its push was due. */
+  dueMs: number;
+}
+
+/** Pushes in an open loop. One that finds no lane free waits for one, and its time runs. */
+class HonestPushes {
+  readonly #address: Address;
+  readonly #pid: number;
+  readonly #lanes: Lane[] = [];
+  readonly #free: Lane[] = [];
+  readonly #due: number[] = [];
+  readonly #request = push([item('honest', 'p', payloadOf(256))]);
+  #times: number[] = [];
+  #failure: string | null = null;
+
+  constructor(address: Address, pid: number) {
+    this.#address = address;
+    this.#pid = pid;
+  }
+
+  /** All on one loop of the node. Returns the others, on which there may be attackers. */
+  async open(): Promise<readonly Loop[]> {
+    const { port } = this.#address;
+    const others = new Set<Loop>();
+    let own: Loop | null = null;
+    while (this.#lanes.length < LANES) {
+      const lane: Lane = { connection: null, dueMs: 0 };
+      const connection = await HttpConnection.open(this.#address, {
+        onAnswer: (status) => this.#answered(lane, status),
+        onClosed: ({ message }) => this.#fail(message),
+      });
+      lane.connection = connection;
+      let loop: Loop | undefined;
+      for (; loop === undefined; await sleep(5)) {
+        loop = loopsOfClients(this.#pid, port).get(connection.localPort);
+      }
+      own ??= loop;
+      if (loop === own) this.#lanes.push(lane);
+      else {
+        others.add(loop);
+        connection.destroy();
+      }
+    }
+    this.#free.push(...this.#lanes);
+    return [...others];
+  }
+
+  /** For so long, or until `isOver`. Returns the milliseconds of each push, ascending. */
+  async run(seconds: number, isOver = () => false): Promise<readonly number[]> {
+    this.#times = [];
+    const startMs = performance.now();
+    const count = seconds * PUSHES_PER_SECOND;
+    let sent = 0;
+    for (; sent < count && !isOver(); await sleep(1)) {
+      const dueNow = ((performance.now() - startMs) * PUSHES_PER_SECOND) / 1000;
+      for (; sent < Math.min(dueNow, count); sent++) {
+        this.#due.push(startMs + (sent * 1000) / PUSHES_PER_SECOND);
+      }
+      this.#send();
+    }
+    while (this.#times.length < sent && this.#failure === null) await sleep(5);
+    if (this.#failure !== null) throw new Error(`the honest client: ${this.#failure}`);
+    return this.#times.sort((one, other) => one - other);
+  }
+
+  close(): void {
+    for (const { connection } of this.#lanes) connection?.destroy();
+  }
+
+  #send(): void {
+    for (let lane = this.#free[0]; lane !== undefined; lane = this.#free[0]) {
+      const dueMs = this.#due.shift();
+      if (dueMs === undefined) return;
+      this.#free.shift();
+      lane.dueMs = dueMs;
+      lane.connection?.send(this.#request);
+    }
+  }
+
+  #answered(lane: Lane, status: number): void {
+    if (status !== 201) this.#fail(`a push was answered ${status}`);
+    this.#times.push(performance.now() - lane.dueMs);
+    this.#free.push(lane);
+    this.#send();
+  }
+
+  #fail(text: string): void {
+    this.#failure ??= text;
+  }
+}
+
+/** The p99 under the attack. Pushes go on while it is prepared: nodes end idle connections. */
+async function attacked(
+  child: ChildProcess,
+  order: HostileOrder,
+  honest: HonestPushes,
+): Promise<number> {
+  const said = new Set<unknown>();
+  child.on('message', (word) => said.add(word));
+  child.once('exit', () => said.add('begun').add('over'));
+  child.send(order);
+  await honest.run(PREPARED_SECONDS_MAX, () => said.has('begun'));
+  const times = await honest.run(SECONDS);
+  if (!said.has('begun') || child.exitCode !== null) throw new Error(`${order.attack} has failed`);
+  await honest.run(PREPARED_SECONDS_MAX, () => said.has('over'));
+  child.kill('SIGKILL');
+  return percentile(times, 0.99);
+}
+
+async function fill(address: Address): Promise<void> {
+  const exchange = new HttpExchange(address);
+  const items = Array.from({ length: 20 }, () => item(LARGE_QUEUE, 'p', payloadOf(LARGE_BYTES)));
+  for (let filled = 0; filled < LARGE_MESSAGES; filled += items.length) {
+    await exchange.request('POST', '/api/v1/push', pushText(items));
+  }
+  exchange.close();
+}
+
+async function startNode(scratch: Scratch, threads: number): Promise<NodeProcess> {
+  const directory = scratch.directory('hostile');
+  const node = new NodeProcess({
+    entry: nodeEntry(undefined),
+    port: await freePort(),
+    dataDirectory: directory,
+    logFile: join(directory, 'node.log'),
+    runtimeArguments: [],
+    environment: { SVC_HTTP_THREADS: `${threads}` },
+  });
+  await node.start();
+  return node;
+}
+
+/** By attack: the p99 of each round, in the seconds before it and under it. */
+type Runs = Map<string, { readonly peace: number[]; readonly attacked: number[] }>;
+
+async function measure(scratch: Scratch, threads: number): Promise<Runs> {
+  const node = await startNode(scratch, threads);
+  try {
+    return await measureNode(scratch, node, threads);
+  } finally {
+    await node.kill();
+  }
+}
+
+async function measureNode(scratch: Scratch, node: NodeProcess, threads: number): Promise<Runs> {
+  const { address, pid } = node;
+  await fill(address);
+  const honest = new HonestPushes(address, pid);
+  const [loop = null] = await honest.open();
+  if (threads > 1 && loop === null) throw new Error('all connections came to one thread');
+  const p99 = async () => percentile(await honest.run(SECONDS), 0.99);
+  await p99();
+  const runs: Runs = new Map();
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const attack of Object.keys(HOSTILE_ATTACKS)) {
+      const row = runs.get(attack) ?? { peace: [], attacked: [] };
+      runs.set(attack, row);
+      row.peace.push(await p99());
+      const child = fork(PROGRAM, [], { execArgv: [], stdio: ['ignore', 2, 2, 'ipc'] });
+      scratch.adopt(child);
+      const order = { attack, address, pid, loop, seconds: SECONDS + 1 };
+      row.attacked.push(await attacked(child, order, honest));
+    }
+  }
+  honest.close();
+  return runs;
+}
+
+function figuresOf(threads: number, runs: Runs): Figure[] {
+  return [...runs].flatMap(([attack, { peace, attacked }]) => {
+    const name = (what: string) => `${threads} threads, ${attack}: ${what}`;
+    const ratios = attacked.map((ms, round) => ms / (peace[round] ?? Number.NaN));
+    return [
+      figure(name('p99 in peace'), 'ms', peace, ''),
+      figure(name('p99 under attack'), 'ms', attacked, ''),
+      figure(name('ratio'), '', ratios, '', threads === 0 ? null : atMost(RATIO_MAX)),
+    ];
+  });
+}
+
+export async function runHostile(): Promise<void> {
+  const startedAt = new Date();
+  const scratch = new Scratch();
+  scratch.endOnSignals();
+  try {
+    const measured: Figure[] = [];
+    for (const threads of THREADS) {
+      measured.push(...figuresOf(threads, await measure(scratch, threads)));
+    }
+    const table = renderFigures(measured);
+    report({ kind: 'hostile', options: { jsonFile: undefined }, startedAt, measured, table });
+  } finally {
+    scratch.close();
+  }
+}
