@@ -418,7 +418,7 @@ describe('a client', () => {
     await until(() => front.server.inFlight() === 1);
     clock.advance(TIMEOUT_MS);
     expect(JSON.parse((await answer).body).code).toBe('upstream_timeout');
-    expect([front.server.inFlight(), finished]).toEqual([0, [null]]);
+    expect([front.server.inFlight(), finished]).toMatchObject([0, [{ status: 504 }]]);
   });
 
   test('has at the edge its own time from its head on, where that is shorter', async () => {
@@ -433,7 +433,7 @@ describe('a client', () => {
     expect(front.server.inFlight()).toBe(1);
     clock.advance(1);
     expect(JSON.parse((await answer).body).code).toBe('request_timeout');
-    expect([front.server.inFlight(), finished]).toEqual([0, [null]]);
+    expect([front.server.inFlight(), finished]).toMatchObject([0, [{ status: 504 }]]);
   });
 });
 

@@ -132,9 +132,9 @@ export class Relay implements CallClient {
   /** The front cut it off: its reader was too slow, or the node stops. */
   onBroken(): void {
     if (this.#isOver) return;
-    const { exchange, admitted } = this.#options;
+    const { exchange } = this.#options;
     this.#end();
-    admitted.finish(null);
+    this.#finishWithout(REFUSALS.badGateway.status);
     if (this.#isHeadSent) exchange.cutOff();
     else refuse(exchange, REFUSALS.badGateway);
   }
@@ -149,7 +149,7 @@ export class Relay implements CallClient {
     exchange.wait(length, clock.nowMs() + admitted.timeoutMs, (hasRoom) => {
       this.#hasRoom = hasRoom || exchange.gone;
       if (this.#hasRoom) this.#call?.takesMore();
-      else this.#fail(() => refuse(exchange, REFUSALS.overloaded));
+      else this.refuse(REFUSALS.overloaded);
     });
   }
 
@@ -229,23 +229,33 @@ export class Relay implements CallClient {
 
   /** Ends it here; a client that has seen a part of the answer is cut off. */
   refuse(refusal: Refusal): void {
-    this.#fail(() => refuse(this.#options.exchange, refusal));
+    this.#fail(() => refuse(this.#options.exchange, refusal), refusal.status);
   }
 
   #gone(): void {
     const { countsAnswer, body } = this.#options.admitted;
-    if (!countsAnswer || body === null) this.#fail(() => {});
+    if (!countsAnswer || body === null) this.#fail(() => {}, null);
   }
 
-  /** `answer` is for a client that has seen nothing yet; one that has is cut off. */
-  #fail(answer: () => void): void {
+  /**
+   * `answer` is for a client that has seen nothing yet; one that has is cut off. `status`: of the
+   * answer; null: nobody waits for it.
+   */
+  #fail(answer: () => void, status: number | null): void {
     if (this.#isOver) return;
-    const { exchange, admitted } = this.#options;
+    const { exchange } = this.#options;
     this.#end();
     this.#call?.abort();
-    admitted.finish(null);
+    this.#finishWithout(status);
     if (!this.#isHeadSent) answer();
     else if (!exchange.gone) exchange.cutOff();
+  }
+
+  /** The broker's want of an answer is metered, a refusal of the gateway is not (gateway 10). */
+  #finishWithout(status: number | null): void {
+    const isBroker = status !== null && status >= 500;
+    const answered = isBroker ? { status, bytesIn: this.#bytesIn, bytesOut: 0, body: null } : null;
+    this.#options.admitted.finish(answered);
   }
 
   #end(): void {

@@ -110,6 +110,26 @@ describe('booting', () => {
     await expect(state.boot(SETTINGS)).rejects.toThrow(LayoutError);
   });
 
+  test('three nodes at once with settings of their own leave what each of them names', async () => {
+    const clock = new FakeClock();
+    const store = new MemoryStore(clock);
+    const nodes = await Promise.all([1, 2, 3].map((seed) => node(clock, store, seed * 50)));
+    await Promise.all(
+      nodes.map(({ state }, i) => {
+        const bootstrap = { ...BOOTSTRAP, email: `admin${i}@x`, plan: i === 0 ? 'pro' : 'dev' };
+        return state.boot({ operators: null, bootstrap: { ...bootstrap, apiKey: `qk_${i}` } });
+      }),
+    );
+    const [tenants, clusters] = [store.keys('px.tenants'), store.keys('px.clusters')];
+    expect([tenants.length, clusters.length]).toEqual([1, 1]);
+    for (const [i, { state, logged }] of nodes.entries()) {
+      const isTold = logged.some((line) => line.includes('the cluster has another plan'));
+      const user = await findUserByEmail(state.records, `admin${i}@x`);
+      const key = await state.credentials.caller({ kind: 'key', text: `qk_${i}` });
+      expect([user === null, key === null], `node ${i}: all or nothing`).toEqual([isTold, isTold]);
+    }
+  });
+
   test('a plan that is not there is told, and the gateway serves', async () => {
     const clock = new FakeClock();
     const { state, logged } = await node(clock, new MemoryStore(clock));
