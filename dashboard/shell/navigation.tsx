@@ -32,7 +32,7 @@ export function Navigation({ capabilities, onOpen }: NavigationProps) {
       {groups
         .filter(({ group, pages }) => pages.length > 0 || group === 'Access')
         .map(({ group, pages }) => (
-          <div key={group}>
+          <div key={group} class={pages.length === 0 ? 'narrow-only' : undefined}>
             {group !== 'Overview' && <h2>{group}</h2>}
             <ul>
               {pages.map(({ path, title }) => (
