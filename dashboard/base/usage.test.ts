@@ -51,6 +51,15 @@ test('points of the whole span: what is pushed, what is delivered, and 0 in betw
   expect(series).toEqual([{ label: 'Pushed', values: [0, 7, 0, 0, 0] }]);
 });
 
+test('at the end there is nothing where nothing can be known yet', () => {
+  const last = (rows: readonly UsageMinute[]) => usageBuckets(rows, SPAN, NOW_MS).at(-1)?.fromS;
+  const at = (clock: string) => Date.parse(`2026-11-26T${clock}:00Z`) / 1000;
+  expect(last([])).toBe(at('11:45'));
+  expect(last([minute('12:00', 'read', 0)])).toBe(at('12:00'));
+  const minutes = { ...SPAN, bucketMinutes: 1 };
+  expect(usageBuckets([], minutes, NOW_MS).at(-1)?.fromS).toBe(at('12:05'));
+});
+
 test('spans have some hundred points, and an address with another one shows the last day', () => {
   for (const span of USAGE_SPANS) {
     expect(usageBuckets([], span, NOW_MS).length).toBeLessThanOrEqual(100);

@@ -70,9 +70,13 @@ export function usageByKind(minutes: readonly UsageMinute[]): UsageOfKind[] {
   }).sort((a, b) => b.reqs - a.reqs);
 }
 
+/** A minute is told of when it is over and the gateway has stored it. */
+const TOLD_AFTER_S = 90;
+
 /**
  * Sums of buckets, oldest first. A minute that is not listed had no request, so what lies between
- * is 0 and not unknown; of minutes that cannot be read nothing is counted.
+ * is 0 and not unknown; at the end it may not be told of yet, and what has nothing is left out. Of
+ * minutes that cannot be read nothing is counted.
  */
 export function usageBuckets(
   minutes: readonly UsageMinute[],
@@ -99,7 +103,11 @@ export function usageBuckets(
       bytes_out: bucket.bytes_out + bytes_out,
     });
   }
-  return [...buckets.values()];
+  const all = [...buckets.values()];
+  const isUntold = ({ fromS, reqs }: UsageBucket) =>
+    reqs === 0 && fromS + width > nowMs / 1000 - TOLD_AFTER_S;
+  while (all.length > 0 && isUntold(all.at(-1) as UsageBucket)) all.pop();
+  return all;
 }
 
 type Figure = Exclude<keyof UsageBucket, 'fromS'>;

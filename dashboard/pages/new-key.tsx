@@ -1,5 +1,6 @@
 /** Creates a key, and shows it: this once, for the gateway keeps no more than its digest. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
+import { CallError } from '../base/call-error.js';
 import { firstCall } from '../base/first-call.js';
 import { SCOPE_WORDS, SCOPES, type Scope } from '../base/gateway-words.js';
 import { CopyButton } from '../components/copy-button.js';
@@ -48,13 +49,8 @@ function AskForKey({ onClose, onMade, onChange }: AskForKeyProps) {
   const name = typed.trim();
   const creation = useAction(async () => {
     const scopes = SCOPES.filter((scope) => chosen.includes(scope));
-    try {
-      const { key } = await call('POST /api/console/keys', { body: { name, scopes } });
-      onMade({ name, scopes, key });
-    } finally {
-      // A key whose answer was lost is in the list, and can be revoked there.
-      onChange();
-    }
+    const { key } = await made(name, scopes).finally(onChange);
+    onMade({ name, scopes, key });
   });
   const submit = (event: Event) => {
     event.preventDefault();
@@ -91,17 +87,30 @@ function AskForKey({ onClose, onMade, onChange }: AskForKeyProps) {
   );
 }
 
+/** A key whose answer is lost is in the list, and can be revoked there. */
+async function made(name: string, scopes: readonly Scope[]): Promise<{ readonly key: string }> {
+  try {
+    return await call('POST /api/console/keys', { body: { name, scopes } });
+  } catch (error) {
+    if (!(error instanceof CallError) || error.status !== 503) throw error;
+    throw new Error(`${error.message}; if it is in the list all the same, revoke it there`);
+  }
+}
+
 interface ScopeFieldsProps {
   readonly chosen: readonly Scope[];
   readonly onInput: (chosen: readonly Scope[]) => void;
 }
 
 function ScopeFields({ chosen, onInput }: ScopeFieldsProps) {
+  const heading = useId();
   const toggle = (scope: Scope, isOn: boolean) =>
     onInput(isOn ? [...chosen, scope] : chosen.filter((one) => one !== scope));
   return (
-    <fieldset class="choices">
-      <legend>It may</legend>
+    <div class="scopes" role="group" aria-labelledby={heading}>
+      <span class="quiet" id={heading}>
+        It may
+      </span>
       {SCOPES.map((scope) => (
         <Toggle
           key={scope}
@@ -110,7 +119,7 @@ function ScopeFields({ chosen, onInput }: ScopeFieldsProps) {
           onInput={(isOn) => toggle(scope, isOn)}
         />
       ))}
-    </fieldset>
+    </div>
   );
 }
 

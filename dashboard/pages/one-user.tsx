@@ -126,13 +126,16 @@ function Roles({ user, cell, onChange }: PartProps) {
   return (
     <>
       <h3>Roles</h3>
-      <DataTable
-        caption="Roles of the user"
-        columns={columnsOf(isLast, set)}
-        rows={roles}
-        rowKey={({ cluster_id }) => cluster_id}
-        empty="No role on any cluster."
-      />
+      <div class="roles">
+        <DataTable
+          caption="Roles of the user"
+          isDense
+          columns={columnsOf(isLast, set)}
+          rows={roles}
+          rowKey={({ cluster_id }) => cluster_id}
+          empty="No role on any cluster."
+        />
+      </div>
       {roles.some(isLast) && <p class="quiet">{LAST_ADMIN}</p>}
       <GiveRole user={user} cell={cell} isBusy={setting.isBusy} onGive={setting.run} />
       <Refusal error={setting.error} />
@@ -148,7 +151,6 @@ function columnsOf(
     {
       key: 'cluster',
       title: 'Cluster',
-      isLong: true,
       value: ({ cluster_slug }) => cluster_slug,
       cell: ({ cluster_slug }) => <Name text={cluster_slug} />,
     },
@@ -175,10 +177,10 @@ function columnsOf(
           <button
             type="button"
             class="plain"
-            aria-label={`Take the role on ${held.cluster_slug} away`}
+            aria-label={`Remove the role on ${held.cluster_slug}`}
             onClick={() => onSet(held, null)}
           >
-            Take it away
+            Remove
           </button>
         ),
     },

@@ -109,6 +109,7 @@ const USER_COLUMNS: readonly Column<CellUser>[] = [
     title: 'Name',
     isText: true,
     isMinor: true,
+    isLong: true,
     value: ({ name }) => name,
     cell: ({ name }) => (name === null ? <span class="quiet">–</span> : <Name text={name} />),
   },

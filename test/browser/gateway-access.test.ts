@@ -77,7 +77,7 @@ describe.skipIf(reason !== null)('access', () => {
     await tab.run(typeInto('Name', 'from the test'));
     await tab.run(refusingOnce('/api/console/keys', 503, { error: 'not now' }));
     await tab.run(press('Create'));
-    await says(tab, DIALOG).toContain('not now');
+    await says(tab, DIALOG).toContain('not now; if it is in the list all the same');
     expect(await tab.run(typedIn('Name'))).toBe('from the test');
     await tab.run(press('Create'));
     await says(tab, DIALOG).toContain('Your new key');
@@ -169,6 +169,10 @@ describe.skipIf(reason !== null)('access', () => {
   });
 
   test('a user is made, renamed, and gets and loses a role', async () => {
+    const made = async () => {
+      const { users } = await stage.send('GET', '/api/operator/users');
+      return users.find(({ email }: { readonly email: string }) => email === 'new@acme.example');
+    };
     await open('/users');
     await tab.run(press('Create a user'));
     await tab.run(typeInto('Address', 'new@acme.example'));
@@ -186,14 +190,12 @@ describe.skipIf(reason !== null)('access', () => {
     await says(tab, TOASTS).toContain('Renamed to Newer');
     await tab.run(typeInto('Role on acme', 'admin'));
     await says(tab, TOASTS).toContain('is admin on acme now');
-    await tab.run(press('Take it away'));
+    expect(await made()).toMatchObject({ name: 'Newer', roles: [{ role: 'admin' }] });
+    await tab.run(press('Remove'));
     await says(tab, DIALOG).toContain('No role on any cluster');
     await expectAccessible(tab);
     await tab.look(1280, 800, 'light');
-    const { users } = await stage.send('GET', '/api/operator/users');
-    expect(users).toContainEqual(
-      expect.objectContaining({ email: 'new@acme.example', name: 'Newer', roles: [] }),
-    );
+    expect(await made()).toMatchObject({ roles: [] });
   });
 
   test('10,000 users are there at once, and a search takes no time', async () => {

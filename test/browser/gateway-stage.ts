@@ -72,6 +72,10 @@ export async function startGateway(environment: Readonly<Record<string, string>>
     client,
     push,
     pushAsStage: () => push(KEY),
+    popAsStage: async () => {
+      const headers = { host, authorization: `Bearer ${KEY}` };
+      await client.get('/api/v1/pop/queue/orders?batch=10&autoAck=true', { headers });
+    },
     /** As the operator. */
     send,
     close: async () => {

@@ -1,8 +1,9 @@
 /**
  * `npm run screenshots [names]`: pictures of every page of the dashboard, or of those that are
- * named, light and dark, wide and as a phone has it, to `dashboard/screenshots/`. The node has
- * traffic for long enough that the charts have something to show, which are of the last quarter of
- * an hour. WebP is a third of PNG in size.
+ * named, light and dark, wide and as a phone has it, to `dashboard/screenshots/`; of a node, and of
+ * a gateway the pages that a node alone has not. Both have traffic for long enough that the charts
+ * have something to show, which are of the last quarter of an hour and the last hour. WebP is a
+ * third of PNG in size.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +12,16 @@ import { fileURLToPath } from 'node:url';
 import { HttpClient } from '../process/http-client.js';
 import { startNode, temporaryDirectory } from '../process/node-under-test.js';
 import { freePort } from '../process/ports.js';
-import { Chromium, chromiumMissing } from './chromium.js';
-import { fill, PAGES } from './dashboard-stage.js';
+import { Chromium, chromiumMissing, type Page } from './chromium.js';
+import { fill, PAGES, type StagedPage } from './dashboard-stage.js';
+import {
+  fillGateway,
+  GATEWAY_PAGES,
+  type GatewayStage,
+  logIn,
+  OPERATOR,
+  startGateway,
+} from './gateway-stage.js';
 
 /** From test/dist/browser. */
 const FOLDER = fileURLToPath(new URL('../../../dashboard/screenshots', import.meta.url));
@@ -46,6 +55,17 @@ async function drive(client: HttpClient): Promise<void> {
   }
 }
 
+/** Pushes more and more, so that the lines of usage rise. */
+async function driveGateway(stage: GatewayStage): Promise<void> {
+  const startMs = performance.now();
+  for (let turn = 0; performance.now() < startMs + TRAFFIC_MS; turn++) {
+    await stage.pushAsStage();
+    if (turn % 2 === 0) await stage.popAsStage();
+    const passed = (performance.now() - startMs) / TRAFFIC_MS;
+    await sleep(400 - 300 * passed);
+  }
+}
+
 interface Popped {
   readonly messages: readonly Readonly<Record<string, unknown>>[];
 }
@@ -62,36 +82,48 @@ function rangeOf(name: string, path: string): string {
   return `${path.includes('?') ? '&' : '?'}range=15m`;
 }
 
+async function photograph(tab: Page, origin: string, pages: readonly StagedPage[]): Promise<void> {
+  for (const { name, path } of pages) {
+    for (const [size, [width, height]] of Object.entries(SIZES)) {
+      for (const theme of THEMES) {
+        await tab.look(width, height, theme);
+        await tab.go(`${origin}${path}${rangeOf(name, path)}`);
+        await sleep(SETTLED_MS);
+        writeFileSync(join(FOLDER, `${name}-${size}-${theme}.webp`), await tab.picture('webp'));
+      }
+    }
+    console.log(name);
+  }
+}
+
 async function main(names: readonly string[]): Promise<void> {
   const missing = chromiumMissing();
   if (missing !== null) throw new Error(missing);
+  const wanted = ({ name }: StagedPage) => names.length === 0 || names.includes(name);
+  const [pages, gatewayPages] = [PAGES.filter(wanted), GATEWAY_PAGES.filter(wanted)];
   const directory = temporaryDirectory();
   const node = await startNode({ directory: directory.path, port: await freePort() });
+  const stage = await startGateway();
   const client = new HttpClient(node.port);
   const browser = new Chromium();
   try {
-    await fill(client);
-    await drive(client);
+    await Promise.all([fill(client), fillGateway(stage)]);
+    await Promise.all([
+      pages.length > 0 && drive(client),
+      gatewayPages.length > 0 && driveGateway(stage),
+    ]);
     mkdirSync(FOLDER, { recursive: true });
     const tab = await browser.open('about:blank');
     await tab.hideScrollbars();
-    const wanted = PAGES.filter(({ name }) => names.length === 0 || names.includes(name));
-    for (const { name, path } of wanted) {
-      for (const [size, [width, height]] of Object.entries(SIZES)) {
-        for (const theme of THEMES) {
-          await tab.look(width, height, theme);
-          await tab.go(`http://127.0.0.1:${node.port}${path}${rangeOf(name, path)}`);
-          await sleep(SETTLED_MS);
-          writeFileSync(join(FOLDER, `${name}-${size}-${theme}.webp`), await tab.picture('webp'));
-        }
-      }
-      console.log(name);
-    }
+    await photograph(tab, `http://127.0.0.1:${node.port}`, pages);
+    await logIn(tab, stage.origin, OPERATOR, '/console');
+    await photograph(tab, stage.origin, gatewayPages);
   } finally {
     await browser.close();
     client.close();
     await node.kill();
     directory.remove();
+    await stage.close();
   }
 }
 
