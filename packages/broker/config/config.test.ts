@@ -164,6 +164,7 @@ const DEFAULTS: Config = {
   gatewayDefaultCluster: null,
   gatewaySharedHosts: [],
   gatewayTenantHeader: true,
+  gatewayUpstreamConnectTimeoutMs: 5_000,
   gatewayUpstreamTimeoutMs: 35_000,
   gatewayLongPollMarginMs: 10_000,
   gatewayLongPollMaxMs: 90_000,

@@ -113,6 +113,12 @@ export const GATEWAY_VARIABLES = {
     exactTrue(true),
     'each cluster has a tenant of its own; false: all share the default one',
   ),
+  gatewayUpstreamConnectTimeoutMs: variable(
+    'gateway',
+    'SVC_PROXY_UPSTREAM_CONNECT_TIMEOUT_MS',
+    integer(5_000, MS),
+    'without effect: the broker is in the same process, and nothing has to be connected to',
+  ),
   gatewayUpstreamTimeoutMs: variable(
     'gateway',
     'SVC_PROXY_UPSTREAM_TIMEOUT_MS',

@@ -3,6 +3,7 @@
  * its tenants, who may do everything. What the gateway sees is what a client of that tenant would.
  */
 import { type AnswerHead, type CallClient, ROLE_BITS } from '@svc/http';
+import { DEFAULT_TENANT } from '@svc/wire';
 import type { Clock } from '../base/clock.js';
 import type { Upstream } from '../listener/relay.js';
 import type { BrokerRequest } from '../routes/route.js';
@@ -21,10 +22,13 @@ const PEER = new TextEncoder().encode('gateway');
 export class FrontBroker {
   readonly #upstream: Upstream;
   readonly #clock: Pick<Clock, 'after'>;
+  readonly #hasTenants: boolean;
 
-  constructor(upstream: Upstream, clock: Pick<Clock, 'after'>) {
+  /** `hasTenants` false: all clusters are the default tenant, as their requests are. */
+  constructor(upstream: Upstream, clock: Pick<Clock, 'after'>, hasTenants: boolean) {
     this.#upstream = upstream;
     this.#clock = clock;
+    this.#hasTenants = hasTenants;
   }
 
   /** Rejects with `BrokerUnavailableError`: late, cut off, or too long. */
@@ -47,7 +51,7 @@ export class FrontBroker {
       });
       const identity = {
         caller: { kind: 'caller', subject: null, roles: ROLE_BITS.admin },
-        tenant,
+        tenant: this.#hasTenants ? tenant : DEFAULT_TENANT,
       } as const;
       const call = this.#upstream.call(
         { method, target, headers: [], body, peer: PEER, identity },

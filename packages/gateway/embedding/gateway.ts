@@ -168,7 +168,7 @@ export class Gateway {
       warn: (text: string) => logger.warn(TARGET, text),
       error: (text: string) => logger.error(TARGET, text),
     };
-    const broker = new FrontBroker(upstream, clock);
+    const broker = new FrontBroker(upstream, clock, settings.hasTenants);
     const brokerInventory = new FrontInventory(broker);
     this.#inventory = new Inventory({
       broker: brokerInventory,
