@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type Authenticator,
   type Caller,
+  KV_NEEDS_NO_GRANT,
   POPS_MAKE_NO_QUEUE,
   ROLE_BITS,
 } from '../exchange/access-level.js';
@@ -23,6 +24,7 @@ import type { FetchedOutcome } from '../ports/service.js';
 import { PUSHED, TestFront, until } from '../testing/front.fake.js';
 import { batchOf } from '../testing/message-batch.fake.js';
 import type { RawAnswer, RawRequest } from '../testing/raw-client.fake.js';
+import { grantWith } from '../testing/surface-service.fake.js';
 import { ROUTES } from './routes.js';
 import type { HttpServerOptions } from './server.js';
 
@@ -444,6 +446,19 @@ describe('whoever vouches for a caller', () => {
       new Client().ask({ method: 'GET', target, identity: { caller, tenant: DEFAULT_TENANT } });
       expect(front.service.pops.at(-1)?.scope).toEqual(scope);
     }
+  });
+
+  test('says whether key/value needs the grant of its tenant', () => {
+    front.service.surfaces.grants.set(`kv ${DEFAULT_TENANT}`, grantWith({ enabled: false }));
+    const body = Buffer.from('[{"op":"get","ns":"n","key":"k"}]');
+    const codes = [0, KV_NEEDS_NO_GRANT].map((bit) => {
+      const caller = { ...callerOf('admin'), roles: ROLE_BITS.admin | bit };
+      const identity = { caller, tenant: DEFAULT_TENANT };
+      const target = '/api/v1/kv';
+      const client = new Client().ask({ method: 'POST', target, body, identity });
+      return client.text.includes('feature_gated');
+    });
+    expect(codes).toEqual([true, false]);
   });
 
   test('lets it do what its roles allow', () => {

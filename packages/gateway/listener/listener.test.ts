@@ -5,6 +5,7 @@
 import { ROUTES, Router, UNBOUNDED } from '@svc/http';
 import {
   batchOf,
+  grantWith,
   PUSHED,
   RawClient,
   type RawRequest,
@@ -153,6 +154,18 @@ describe('a request that is let through', () => {
     await client.request('/api/v1/pop/queue/q', { method: 'GET', headers });
     expect(ids).toEqual(['x-svc-request-id', 'boot-1']);
     expect(front.service.pops.at(-1)?.scope).toMatchObject({ creates: false });
+  });
+
+  test('of a log facade needs no grant of key/value', async () => {
+    front.service.surfaces.grants.set(`kv ${TENANT}`, grantWith({ enabled: false }));
+    const body = '[{"op":"get","ns":"svc-kafka","key":"qk:a"}]';
+    const isGated: boolean[] = [];
+    for (const isFacade of [false, true]) {
+      admit = () => admitted({ isFacade });
+      const answer = await client.request('/api/v1/kv', { body });
+      isGated.push(answer.body.includes('feature_gated'));
+    }
+    expect(isGated).toEqual([true, false]);
   });
 
   test('brings its body in chunks, however large, also to a slow pipeline', async () => {
