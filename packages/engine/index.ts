@@ -107,7 +107,12 @@ export {
   type ForwardedCommand,
   writeForwarded,
 } from './forwarding/command-codec.js';
-export { decodeAnswer, encodeAnswer, type ForwardedAnswer } from './forwarding/outcome-codec.js';
+export {
+  decodeAnswer,
+  encodeAnswer,
+  type ForwardedAnswer,
+  writeAnswer,
+} from './forwarding/outcome-codec.js';
 export {
   fills,
   growingBytes,

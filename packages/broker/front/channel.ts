@@ -61,8 +61,8 @@ export class Channel {
   }
 
   /**
-   * The parts are taken by reference until the other side has them. True: some of it waits for room
-   * in the ring, and `drop` may take it back.
+   * The first part is lent, the others are taken by reference until the other side has them. True:
+   * some of it waits for room in the ring, and `drop` may take it back.
    */
   send(kind: number, id: number, parts: readonly Uint8Array[]): boolean {
     if (this.#isClosed) return false;

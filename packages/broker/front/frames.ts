@@ -54,8 +54,8 @@ export class FrameSender {
   }
 
   /**
-   * The parts are taken by reference: nobody may write to them. To be published. True: some of it
-   * waits for room.
+   * The first part is lent: it is copied where it has to wait. The others are taken by reference,
+   * and nobody may write to them. To be published. True: some of it waits for room.
    */
   send(kind: number, id: number, parts: readonly Uint8Array[]): boolean {
     let length = HEAD_BYTES - LENGTH_BYTES;
@@ -66,7 +66,7 @@ export class FrameSender {
     // The head is used again, so one that has to wait is copied.
     if (this.idle && this.#ring.room >= HEAD_BYTES) this.#ring.write(this.#head);
     else this.#waiting.push({ headOf: id, bytes: this.#head.slice() });
-    for (const part of parts) this.#put(part);
+    for (let at = 0; at < parts.length; at++) this.#put(parts[at] ?? NOTHING, at === 0);
     return !this.idle;
   }
 
@@ -89,15 +89,17 @@ export class FrameSender {
     return this.#waiting[at]?.bytes ?? NOTHING;
   }
 
-  #put(part: Uint8Array): void {
+  #put(part: Uint8Array, isLent: boolean): void {
     if (part.length === 0) return;
-    if (!this.idle) {
-      this.#waiting.push({ headOf: null, bytes: part });
+    const isNext = this.idle;
+    const end = isNext ? this.#ring.write(part) : 0;
+    if (end === part.length) return;
+    const waiting = { headOf: null, bytes: isLent ? part.slice() : part };
+    if (!isNext) {
+      this.#waiting.push(waiting);
       return;
     }
-    const end = this.#ring.write(part);
-    if (end === part.length) return;
-    this.#waiting = [{ headOf: null, bytes: part }];
+    this.#waiting = [waiting];
     this.#next = 0;
     this.#from = end;
   }

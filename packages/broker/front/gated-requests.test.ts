@@ -60,7 +60,7 @@ beforeEach(async () => {
   });
   const service = new RemoteService(
     {
-      send: (...frame) => later(...frame, (whole) => server.received(...whole)),
+      send: (kind, id, parts) => later(kind, id, parts, (frame) => server.received(...frame)),
       drop: () => false,
     },
     () => 1000,

@@ -19,6 +19,7 @@ import {
   TO_THREAD,
 } from './thread-frames.js';
 
+/** As `Channel.send`. */
 export type SendFrame = (kind: number, id: number, parts: readonly Uint8Array[]) => void;
 
 /**

@@ -44,6 +44,7 @@ import {
   bodyParts,
   callParts,
   commandParts,
+  lentCommandParts,
   moreParts,
   type PortCallBody,
   type PortCallHead,
@@ -142,7 +143,7 @@ export class RemoteService implements Served, Elsewhere {
       return;
     }
     const id = this.#begin(exchange, null);
-    const parts = commandParts(command, this.#nowMs());
+    const parts = lentCommandParts(command, this.#nowMs());
     const waits = this.#channel.send(TO_CORE.command, id, parts);
     // A call in slices does nothing more for a client that has gone. Its body is still held.
     const isSliced = mayBeSliced(command);

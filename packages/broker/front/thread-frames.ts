@@ -42,8 +42,11 @@ import {
   encodeAnswer,
   encodeForwarded,
   GuardedReader,
+  KeptWriter,
   type Outcome,
   readTerms,
+  writeAnswer,
+  writeForwarded,
   writeTerms,
 } from '@svc/engine';
 import type { AnswerHead, DeliveredOutcome, MessageBatch, PoppedMessages } from '@svc/http';
@@ -103,6 +106,16 @@ export function commandParts(command: Command, nowMs: number): Uint8Array[] {
   return encodeForwarded({ term: NO_TERM, deadlineMs: 0, origin: null, command }, nowMs);
 }
 
+const kept = new KeptWriter();
+
+/** As `commandParts`; the first part is in memory that the next call of `lent...` writes to. */
+export function lentCommandParts(command: Command, nowMs: number): Uint8Array[] {
+  const forwarded = { term: NO_TERM, deadlineMs: 0, origin: null, command };
+  const w = kept.begin();
+  const body = writeForwarded(w, forwarded, nowMs);
+  return body === null ? [w.view()] : [w.view(), body];
+}
+
 /** `owner`: whose part of the room for answers it takes, a char code for each byte. */
 export function popParts(command: Command, owner: string, nowMs: number): Uint8Array[] {
   return [ownerHead(owner), ...commandParts(command, nowMs)];
@@ -146,6 +159,13 @@ export function readCommand(content: Uint8Array, nowMs: number): Command | null 
 
 export function outcomeParts(outcome: Outcome): Uint8Array[] {
   return [encodeAnswer({ index: 0, term: NO_TERM, outcome })];
+}
+
+/** As `outcomeParts`, in memory as of `lentCommandParts`. */
+export function lentOutcomeParts(outcome: Outcome): Uint8Array[] {
+  const w = kept.begin();
+  writeAnswer(w, { index: 0, term: NO_TERM, outcome });
+  return [w.view()];
 }
 
 /** null: as of a command. */

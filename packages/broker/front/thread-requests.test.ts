@@ -112,7 +112,10 @@ beforeEach(() => {
     meters,
   });
   service = new RemoteService(
-    { send: (...frame) => into(toCore)(...frame) ?? false, drop: () => false },
+    {
+      send: (kind, id, parts) => into(toCore)(kind, id, parts) ?? false,
+      drop: () => false,
+    },
     () => 1000,
     () => {},
   );

@@ -41,6 +41,7 @@ import { type Callee, PassedCalls, type SendFrame } from './passed-calls.js';
 import {
   addCalls,
   deliveredParts,
+  lentOutcomeParts,
   outcomeParts,
   readCommand,
   readMore,
@@ -248,7 +249,7 @@ export class ThreadServer {
 
   answered(id: number, outcome: SubmittedOutcome): void {
     this.#open.delete(id);
-    this.#options.send(TO_THREAD.outcome, id, outcomeParts(outcome));
+    this.#options.send(TO_THREAD.outcome, id, lentOutcomeParts(outcome));
   }
 
   /** Comes to the thread before the rest of the answer. */

@@ -186,6 +186,11 @@ export class ByteWriter {
     const view = this.bytes.subarray(0, this.length);
     return this.bytes.length - this.length > this.length / 4 + 64 ? view.slice() : view;
   }
+
+  /** What was written, in the writer's own memory. */
+  view(): Uint8Array {
+    return this.bytes.subarray(0, this.length);
+  }
 }
 
 const KEPT_BYTES_FIRST = 256;

@@ -93,11 +93,15 @@ const kept = new KeptWriter();
 
 export function encodeAnswer(answer: ForwardedAnswer): Uint8Array {
   const w = kept.begin();
+  writeAnswer(w, answer);
+  return w.copied();
+}
+
+export function writeAnswer(w: ByteWriter, answer: ForwardedAnswer): void {
   w.u8(FORMAT);
   w.u64(answer.index);
   w.u64(answer.term);
   writeOutcome(w, answer.outcome);
-  return w.copied();
 }
 
 export function writeOutcome(w: ByteWriter, outcome: Outcome): void {
