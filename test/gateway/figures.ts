@@ -22,8 +22,8 @@ import { PushClient } from './metered-load.js';
 import { hashOf, keyOf, slugOf } from './scale-names.js';
 
 const REVOCATIONS = 20;
-const FLOOD_CLIENTS = 8;
-const BURST_MS = 3_000;
+const FLOOD_CLIENTS = 24;
+const BURST_MS = 8_000;
 const FLOOD_MS = 10_000;
 const SIDE_BY_SIDE = 32;
 const STARTS = 3;
@@ -145,16 +145,19 @@ async function scale(clusters: number, keys: number): Promise<void> {
     if (node === undefined) throw new Error('no node');
     await filled(node, clusters, keys);
     const bare = await starts(nodes, node, false);
+    await usesBare(node, clusters, keys);
+    const bareUsed = await memory(node);
     const own = await starts(nodes, node, true);
     await usesAll(nodes, clusters, keys);
-    const usedMb = residentMb(node);
+    const used = await memory(node);
     const over = (what: keyof Started) => median(own[what]) - median(bare[what]);
     console.log(
       `scale: ${keys} keys of ${clusters} clusters in the store; a start takes ` +
         `${median(own.startMs).toFixed(0)} ms and ${median(own.cpuMs).toFixed(0)} ms of a ` +
         `processor, ${over('startMs').toFixed(0)} and ${over('cpuMs').toFixed(0)} ms over the ` +
         `bare node; memory ${median(own.mb).toFixed(0)} MB, ${over('mb').toFixed(0)} MB over it; ` +
-        `after each key was used ${usedMb.toFixed(0)} MB`,
+        `after each key was used: ${shown(used)}; after as many requests to the bare node: ` +
+        shown(bareUsed),
     );
   } finally {
     await nodes.close(false);
@@ -169,6 +172,7 @@ async function filled(node: ClusterNode, clusters: number, keys: number): Promis
   node.start({
     NODE_OPTIONS: `--import ${hook}`,
     SVC_HTTP_THREADS: '0',
+    SVC_PROXY_RECONCILE_MS: '1000',
     SVC_TEST_FILL: `${clusters} ${keys} ${done}`,
   });
   await until(3_600_000, 'the store is full', async () => (existsSync(done) ? true : null));
@@ -212,9 +216,41 @@ async function usesAll(nodes: GatewayNodes, clusters: number, keys: number): Pro
   });
 }
 
+/** The same requests by the broker's own tenants, as many as there are clusters. */
+async function usesBare({ client }: ClusterNode, clusters: number, keys: number): Promise<void> {
+  await sideBySide(keys, async (i) => {
+    const tenant = `c0ffee00-0000-4000-8000-${`${i % clusters}`.padStart(12, '0')}`;
+    const headers = { 'x-svc-tenant': tenant };
+    const answer = await client.get('/api/v1/resources/queues?limit=1', { headers });
+    if (answer.status !== 200) throw new Error(`the bare node answered ${answer.status}`);
+  });
+}
+
+interface Memory {
+  readonly residentMb: number;
+  readonly heapMb: number;
+}
+
+const HEAP_LOOKS = 20;
+
+/** The heap at its lowest of several looks, as a collection leaves it. */
+async function memory(node: ClusterNode): Promise<Memory> {
+  const looks: number[] = [];
+  for (let i = 0; i < HEAP_LOOKS; i++) {
+    const { text } = await node.client.get('/metrics/prometheus');
+    looks.push(Number(/^nodejs_heap_size_used_bytes(?:\{.*?\})? (\S+)/m.exec(text)?.[1]) / 1e6);
+    await sleep(500);
+  }
+  return { residentMb: residentMb(node), heapMb: Math.min(...looks) };
+}
+
+const shown = ({ residentMb: resident, heapMb }: Memory): string =>
+  `${resident.toFixed(0)} MB resident, ${heapMb.toFixed(0)} MB of heap`;
+
+/** Without pages of the store's file, which the system takes back when it needs them. */
 function residentMb({ life }: ClusterNode): number {
   const status = readFileSync(`/proc/${life?.pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+  return Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
 }
 
 function processorMs({ life }: ClusterNode): number {

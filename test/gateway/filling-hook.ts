@@ -1,6 +1,7 @@
 /**
- * Loaded into a node before its program: once its gateway is open, the store is filled, through the
- * gateway's own port to it. `SVC_TEST_FILL`: clusters, keys, and the file that then says so.
+ * Loaded into a node before its program: once its gateway is open, the store is filled, through
+ * the gateway's own port to it, and the broker's grants are waited for. `SVC_TEST_FILL`: clusters,
+ * keys, and the file that then says so.
  */
 import { writeFileSync } from 'node:fs';
 import { Gateway } from '@svc/gateway';
@@ -17,9 +18,10 @@ Gateway.open = async (options) => {
   return gateway;
 };
 
-async function fill({ store, clock, random }: Parameters<typeof open>[0]): Promise<void> {
+async function fill(options: Parameters<typeof open>[0]): Promise<void> {
+  const { store, clock, random, grants } = options;
   while ((await store.get('px.meta', '#schema').catch(() => null)) === null) await sleep(100);
-  await fillRecords(
+  const tenants = await fillRecords(
     { store, clock, random, onInvalidated: () => {} },
     {
       clusters: Number(clusters),
@@ -29,5 +31,8 @@ async function fill({ store, clock, random }: Parameters<typeof open>[0]): Promi
       keyHashOf: (i) => hashOf(keyOf(i)),
     },
   );
+  for (const tenant of tenants) {
+    while (grants.held(tenant, 'streams') === null) await sleep(100);
+  }
   writeFileSync(done, '');
 }

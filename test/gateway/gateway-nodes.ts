@@ -100,11 +100,12 @@ export class GatewayNodes {
     return this.gateways[this.cluster.nodes.indexOf(node)] as HttpClient;
   }
 
-  /** Until the records are there, which a node writes or finds after its start. */
+  /** Until it can read records; a node without a leader cannot. */
   async serving(node: ClusterNode): Promise<void> {
     await until(READY_MS_MAX, `the gateway of node ${node.number}`, async () => {
-      const answer = await this.control('GET', 'clusters', undefined, node).catch(() => null);
-      return answer?.status === 200 ? true : null;
+      const path = 'clusters/of-nobody';
+      const answer = await this.control('GET', path, undefined, node).catch(() => null);
+      return answer?.status === 404 ? true : null;
     });
   }
 

@@ -6,6 +6,9 @@ import type { Exchange } from '../contract/broker-under-test.js';
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
+/** Stands where there is no id. */
+const NONE = '00000000-0000-0000-0000-000000000000';
+
 export class KnownIds {
   readonly #owners = new Map<string, string>();
   readonly #sent = new Set<string>();
@@ -41,5 +44,5 @@ export class KnownIds {
 }
 
 function idsIn(text: string): string[] {
-  return [...text.toLowerCase().matchAll(UUID)].map(([id]) => id);
+  return [...text.toLowerCase().matchAll(UUID)].map(([id]) => id).filter((id) => id !== NONE);
 }

@@ -22,12 +22,21 @@ const EVERY = process.env.SVC_TENANT_ROWS === 'all' ? 1 : 8;
 
 const TIMED = 'waits for what took its time already, with two tenants at once';
 
-/** Rows that a tenant behind a gateway cannot show. */
+const MAKES_NONE = 'a pop through the gateway makes no queue';
+
+/** Rows that a tenant behind a gateway cannot show, by how their names begin. */
 const NOT_OF_TENANTS: Readonly<Record<string, string>> = {
   'streams 2: new name without an enabled grant': 'the plan grants it',
   'message-plane 3.6: the oldest waiter first': TIMED,
   'message-plane 3.6: the next, until one finds nothing': TIMED,
   'message-plane 3.6: a deadline that nears': TIMED,
+  'message-plane 3.3: wildcard: creates a missing queue': MAKES_NONE,
+  'message-plane 7.2: wildcard pop': MAKES_NONE,
+  'message-plane 11.4: an empty answer is 200': MAKES_NONE,
+  'message-plane 11.4: conflationConflict: a plain group': MAKES_NONE,
+  'message-plane 11.4: conflation=false on a conflating group': MAKES_NONE,
+  'message-plane 14: empty conflating pop': MAKES_NONE,
+  'inspection 6: 6.4 depth: without `group`': MAKES_NONE,
 };
 
 let nodes: GatewayNodes;
@@ -56,8 +65,9 @@ afterAll(async () => {
 
 function testRow(section: string, row: ContractRow, number: number): void {
   it(`${row.row}: ${row.does}`, async () => {
-    const reason = NOT_OF_TENANTS[`${section}: ${row.row}`];
-    if (reason !== undefined) return count(reason);
+    const name = `${section}: ${row.row}: ${row.does}`;
+    const known = Object.keys(NOT_OF_TENANTS).find((start) => name.startsWith(start));
+    if (known !== undefined) return count(NOT_OF_TENANTS[known] ?? '');
     failed = true;
     await Promise.all(places.map((place) => run(place, number, row)));
     failed = false;

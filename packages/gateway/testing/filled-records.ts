@@ -22,7 +22,8 @@ export interface Filling {
   readonly keyHashOf: (key: number) => string;
 }
 
-export async function fillRecords(records: Records, filling: Filling): Promise<void> {
+/** Answers the broker's tenants of the clusters, whose grants are left to the next look at them. */
+export async function fillRecords(records: Records, filling: Filling): Promise<readonly string[]> {
   const { clusters, keys, slugOf, keyHashOf } = filling;
   const [plan, cell] = [
     await readBy(records, PLANS, filling.plan),
@@ -56,6 +57,7 @@ export async function fillRecords(records: Records, filling: Filling): Promise<v
     const key = { name: 'key', keyHash: keyHashOf(i), scopes: ['read'] } as const;
     insertKey(batch, made[i % clusters] as ClusterRow, key, 'api_key_issued');
   });
+  return made.map(({ broker_tenant_uuid }) => broker_tenant_uuid);
 }
 
 async function inBatches(
