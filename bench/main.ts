@@ -10,6 +10,7 @@ import { runClient } from './client/run-client.js';
 import { CLUSTER_USAGE, readClusterOptions } from './cluster/options.js';
 import { runCluster } from './cluster/run-cluster.js';
 import { runGateway } from './gateway/run-gateway.js';
+import { runGatewayPushes } from './gateway/run-gateway-pushes.js';
 import { GROWTH_USAGE, readGrowthOptions } from './growth/options.js';
 import { runGrowth } from './growth/run-growth.js';
 import { LOAD_USAGE, type LoadOptions, readLoadOptions } from './load/options.js';
@@ -26,6 +27,9 @@ const GATEWAY_USAGE = `npm run bench -- --gateway
 
 const HOSTILE_USAGE = `npm run bench -- --hostile
   what clients of one front thread notice of a hostile client of another`;
+
+const GATEWAY_PUSHES_USAGE = `npm run bench -- --gateway-pushes
+  a single push through the gateway beside one at the plain port, without front threads and with one`;
 
 async function runLoads(options: LoadOptions): Promise<void> {
   const { entry, againstBuild, url, tokenFile } = options;
@@ -65,6 +69,7 @@ const USAGE = [
   CLIENT_USAGE,
   GATEWAY_USAGE,
   HOSTILE_USAGE,
+  GATEWAY_PUSHES_USAGE,
   PRICES_USAGE,
 ].join('\n\n');
 
@@ -73,6 +78,7 @@ await runProgram(USAGE, async (commandLine) => {
     commandLine.some((word) => word === option || word.startsWith(`${option}=`));
   if (asksFor('--prices')) await runPrices();
   else if (asksFor('--hostile')) await runHostile();
+  else if (asksFor('--gateway-pushes')) await runGatewayPushes();
   else if (asksFor('--gateway')) await runGateway();
   else if (asksFor('--client')) await runClient(readClientOptions(commandLine));
   else if (asksFor('--growth')) await runGrowth(readGrowthOptions(commandLine));
