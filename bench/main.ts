@@ -29,7 +29,7 @@ const HOSTILE_USAGE = `npm run bench -- --hostile
   what clients of one front thread notice of a hostile client of another`;
 
 const GATEWAY_PUSHES_USAGE = `npm run bench -- --gateway-pushes
-  a single push through the gateway beside one at the plain port, without front threads and with one`;
+  a single push through the gateway beside one at the plain port, with 0 and 1 front threads`;
 
 async function runLoads(options: LoadOptions): Promise<void> {
   const { entry, againstBuild, url, tokenFile } = options;

@@ -33,6 +33,7 @@ export {
   type AnswerShare,
   type UnreadAnswer,
 } from './exchange/answer-budget.js';
+export { standingHeaders } from './exchange/answer-heads.js';
 export { AnswerText, type TextRoom } from './exchange/answer-text.js';
 export { readBody } from './exchange/body-reader.js';
 export {
@@ -55,7 +56,7 @@ export type {
 } from './exchange/memory-call.js';
 export { MemoryCalls } from './exchange/memory-calls.js';
 export { PassedAnswer } from './exchange/passed-answer.js';
-export { type Head, readHead } from './exchange/request-head.js';
+export { Head, readHead } from './exchange/request-head.js';
 export { type FrontLogger, ListenerRim, type Rim, type RimOptions } from './exchange/rim.js';
 export { StaticFilesError } from './exchange/static-files.js';
 export {
@@ -98,6 +99,7 @@ export {
   createServer,
   type HttpServer,
   type HttpServerOptions,
+  type ReadRequest,
   type Unready,
 } from './server/server.js';
 export { SocketListener, type TlsFiles } from './server/socket-listener.js';

@@ -20,7 +20,8 @@ import { processorSeconds } from '../rig/processor-time.js';
 import { Scratch } from '../rig/scratch.js';
 
 const ROUNDS = 3;
-const TURNS = 6;
+const WARM_UP_ROUNDS = 2;
+const TURNS = 8;
 const TURN_SECONDS = 0.5;
 const LEAD_IN_SECONDS = 0.1;
 const CONNECTIONS = 64;
@@ -97,8 +98,8 @@ async function measure(scratch: Scratch, threads: number): Promise<readonly Figu
   ];
   const askers: Asker[] = [...pushes, await Refused.open(gatewayPort)];
   const rounds: Map<string, Cost>[] = [];
-  // The first round warms up: a node that has just started is compiling.
-  for (let round = -1; round < ROUNDS; round++) {
+  // The first rounds warm up: a node that has just started is compiling.
+  for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
     const costs = await oneRound(askers, pid);
     if (round >= 0) rounds.push(costs);
   }

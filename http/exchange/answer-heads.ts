@@ -1,5 +1,6 @@
 /** The beginnings of answers, as bytes. */
 import type { Status } from './errors.js';
+import type { Headers } from './transport.js';
 
 /**
  * The status line and the headers of every answer as bytes, by status and then by type: one call of
@@ -29,3 +30,32 @@ function bytesOf(text: string): ArrayBuffer {
 const NOT_SNIFFED = 'X-Content-Type-Options: nosniff';
 export const NO_CONTENT_HEAD = bytesOf(`204 No Content\r\n${NOT_SNIFFED}`);
 export const NOT_MODIFIED_HEAD = bytesOf(`304 Not Modified\r\n${NOT_SNIFFED}`);
+
+/** Heads that have standing headers in them. */
+const standing = new WeakMap<Headers, Map<ArrayBuffer, ArrayBuffer>>();
+
+/**
+ * The same headers, for answers that have exactly these beside what every answer has: they become
+ * part of the heads. To be called for a few lists that live as long as the process.
+ */
+export function standingHeaders(headers: Headers): Headers {
+  standing.set(headers, new Map());
+  return headers;
+}
+
+export function isStanding(headers: Headers): boolean {
+  return standing.has(headers);
+}
+
+/** `head` itself, unless `headers` are standing ones. */
+export function headWith(head: ArrayBuffer, headers: Headers | null): ArrayBuffer {
+  const heads = headers === null ? undefined : standing.get(headers);
+  if (headers === null || heads === undefined) return head;
+  let whole = heads.get(head);
+  if (whole === undefined) {
+    const lines = headers.map(([name, value]) => `\r\n${name}: ${value}`);
+    whole = bytesOf(Buffer.from(head).toString('latin1') + lines.join(''));
+    heads.set(head, whole);
+  }
+  return whole;
+}

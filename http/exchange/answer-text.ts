@@ -138,3 +138,8 @@ export class BudgetedRoom implements TextRoom, UnreadAnswer {
 
   cutOff(): void {}
 }
+
+/** In bytes. */
+export function lengthOfText(body: string | Uint8Array | AnswerText): number {
+  return body instanceof AnswerText ? body.length : Buffer.byteLength(body);
+}

@@ -291,8 +291,19 @@ function addressOf(response: TransportResponse): string {
 
 /** The other end's address in the notation of Node; "" when the system does not tell it. */
 export function peerOf(response: TransportResponse): string {
-  return textOf(addressOf(response));
+  const bytes = Buffer.from(response.getRemoteAddress()).toString('latin1');
+  let text = peers.get(bytes);
+  if (text === undefined) {
+    text = textOf(addressOf(response));
+    if (peers.size >= PEERS_KEPT_MAX) peers.clear();
+    peers.set(bytes, text);
+  }
+  return text;
 }
+
+/** Most requests come on connections that had one before. */
+const peers = new Map<string, string>();
+const PEERS_KEPT_MAX = 4096;
 
 /** The address in the notation of Node. */
 function textOf(digits: string): string {

@@ -27,9 +27,10 @@
  */
 import { isIP } from 'node:net';
 import { CORS_MAX_AGE_SECONDS, HOST_VERDICTS_MAX } from '../base/limits.js';
-import type { Exchange, Headers } from './exchange.js';
+import type { Exchange } from './exchange.js';
 import type { Head } from './request-head.js';
 import { isPageRead } from './static-files.js';
+import type { Headers } from './transport.js';
 
 export interface DoorOptions {
   /** `scheme://host[:port]` each, or `*` for every origin. */

@@ -1,7 +1,6 @@
 /**
  * One request and its answer on the wire. It owns the native response object, which may not be
- * touched once the response is complete or its connection is gone; every path to it goes through
- * here.
+ * touched once the response is complete or its connection is gone; every path to it is here.
  *
  *     reading (body) -> open -> answered        the response was handed over completely
  *                          \-> answering -> answered   a large answer waits for its reader
@@ -20,9 +19,15 @@ import type { OpenDemand } from '../base/demand.js';
 import { STREAMED_ANSWER_BYTES_MIN } from '../base/limits.js';
 import type { AnswerRoom, AnswerShare, UnreadAnswer } from './answer-budget.js';
 import type { AnswerBytes } from './answer-bytes.js';
-import { headOf, NO_CONTENT_HEAD, NOT_MODIFIED_HEAD } from './answer-heads.js';
+import {
+  headOf,
+  headWith,
+  isStanding,
+  NO_CONTENT_HEAD,
+  NOT_MODIFIED_HEAD,
+} from './answer-heads.js';
 import { AnswerProgress } from './answer-progress.js';
-import { AnswerText, BudgetedRoom } from './answer-text.js';
+import { AnswerText, BudgetedRoom, lengthOfText } from './answer-text.js';
 import type { BodyShare } from './body-budget.js';
 import type { TrackedRequest } from './connections.js';
 import {
@@ -33,27 +38,14 @@ import {
   type Status,
 } from './errors.js';
 import type { PassedAnswer } from './passed-answer.js';
+import { type AnswerGate, type AnswerWatcher, holdAnswer, type Render } from './rendering.js';
 import type { Rim } from './rim.js';
-import type { TransportResponse } from './transport.js';
+import type { Headers, TransportResponse } from './transport.js';
 
 /** Where byte strings become bytes, one at a time: see `jsonByteText`. */
 const SCRATCH = Buffer.allocUnsafeSlow(STREAMED_ANSWER_BYTES_MIN);
 
 const NEXT_AFTER_HEADER = 'X-Svc-Next-After';
-
-/** Names and values. */
-export type Headers = readonly (readonly [string, string])[];
-
-export type Render<Context, Answer> = (
-  exchange: Exchange,
-  context: Context,
-  answer: Answer,
-) => void;
-
-/** Hears every answer, also one for a client that has gone. */
-export interface AnswerWatcher<Answer> {
-  settle(answer: Answer): void;
-}
 
 export class Exchange implements UnreadAnswer, AnswerRoom {
   readonly #response: TransportResponse;
@@ -82,6 +74,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   onTaken: (() => void) | null = null;
   /** What a gate in another thread is to judge before it takes the command; null: nothing. */
   demand: OpenDemand | null = null;
+  gate: AnswerGate | null = null;
   /** How the broker's answer is rendered, and from what; null before the call, and after it. */
   #render: Render<unknown, unknown> | null = null;
   #context: unknown = null;
@@ -260,7 +253,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.#watcher?.settle(answer);
     if (this.#state !== 'open') {
       this.releaseBody();
-      return false;
+      if (this.gate === null) return false;
     }
     try {
       const render = this.#render;
@@ -296,7 +289,9 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   }
 
   bytes(status: Status, type: string, bytes: Uint8Array, cacheControl: string | null = null): void {
-    if (bytes.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) {
+    if (this.gate !== null) {
+      holdAnswer(this, status, bytes, (kept) => this.bytes(status, type, kept, cacheControl));
+    } else if (bytes.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) {
       this.#stream(status, type, bytes, cacheControl);
     } else this.#write(status, type, bytes, false, cacheControl, false);
   }
@@ -413,7 +408,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     const response = this.#response;
     this.#beforeAnswer();
     response.cork(() => {
-      response.writeStatus(head);
+      response.writeStatus(headWith(head, this.#headers));
       this.#writeHeaders();
       if (this.#rim.stopping) response.writeHeader('Connection', 'close');
       response.endWithoutBody();
@@ -454,12 +449,18 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     close: boolean,
     entityTag: string | null = null,
   ): void {
+    if (this.gate !== null && !(body instanceof AnswerText)) {
+      holdAnswer(this, status, body, (kept) =>
+        this.#write(status, contentType, kept, retryAfter, cacheControl, close, entityTag),
+      );
+      return;
+    }
     if (this.#state !== 'open') return;
     const response = this.#response;
     const closing = close || this.#rim.stopping;
     this.#beforeAnswer();
     response.cork(() => {
-      response.writeStatus(headOf(status, contentType));
+      response.writeStatus(headWith(headOf(status, contentType), this.#headers));
       if (retryAfter) response.writeHeader('Retry-After', String(Number(retryAfter)));
       if (status === '401 Unauthorized') response.writeHeader('WWW-Authenticate', 'Bearer');
       if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
@@ -467,7 +468,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
       this.#writeHeaders();
       if (this.#headOnly) {
         if (closing) response.writeHeader('Connection', 'close');
-        response.writeHeader('Content-Length', String(lengthOf(body))).endWithoutBody();
+        response.writeHeader('Content-Length', String(lengthOfText(body))).endWithoutBody();
       } else response.end(body instanceof AnswerText ? body.from(0) : body, closing);
     });
     this.#settle('answered');
@@ -490,7 +491,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     let done = false;
     this.#beforeAnswer();
     response.cork(() => {
-      response.writeStatus(headOf(status, contentType));
+      response.writeStatus(headWith(headOf(status, contentType), this.#headers));
       if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
       this.#writeHeaders();
       done = response.tryEnd(bytes, bytes.length)[1];
@@ -518,7 +519,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     let done = false;
     this.#beforeAnswer();
     this.#response.cork(() => {
-      this.#response.writeStatus(headOf(status, 'application/json'));
+      this.#response.writeStatus(headWith(headOf(status, 'application/json'), this.#headers));
       this.#writeHeaders();
       done = this.#sendText(text, 0) === 'done';
     });
@@ -547,7 +548,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   }
 
   #writeHeaders(): void {
-    if (this.#headers === null) return;
+    if (this.#headers === null || isStanding(this.#headers)) return;
     for (const [name, value] of this.#headers) this.#response.writeHeader(name, value);
   }
 
@@ -583,8 +584,10 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.#state = state;
     this.onGone = null;
     // What it was to be rendered from may be as large as the body.
-    this.#render = null;
-    this.#context = null;
+    if (this.gate === null) {
+      this.#render = null;
+      this.#context = null;
+    }
     // First: what is told of below may close other connections.
     if (state === 'answered') this.#tracked?.answered();
     else this.#tracked?.gone();
@@ -593,8 +596,4 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.onTaken?.();
     this.#rim.settled();
   }
-}
-
-function lengthOf(body: string | Uint8Array | AnswerText): number {
-  return body instanceof AnswerText ? body.length : Buffer.byteLength(body);
 }

@@ -29,8 +29,7 @@
  */
 import { assert } from '../base/assert.js';
 import type { Caller } from './access-level.js';
-import type { Headers } from './exchange.js';
-import type { OnBodyData, TransportRequest, TransportResponse } from './transport.js';
+import type { Headers, OnBodyData, TransportRequest, TransportResponse } from './transport.js';
 
 /** A request that was parsed elsewhere. */
 export interface CallRequest {

@@ -16,8 +16,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
 import { assert } from '../base/assert.js';
 import { PAGE_DEPTH_MAX, STATIC_BYTES_MAX, STATIC_FILES_MAX } from '../base/limits.js';
-import type { Headers } from './exchange.js';
 import { decodePercent, isFault } from './query.js';
+import type { Headers } from './transport.js';
 
 export interface StaticFile {
   readonly contentType: string;

@@ -5,6 +5,9 @@
  * request has one way through the front whichever way it came.
  */
 
+/** Names and values. */
+export type Headers = readonly (readonly [string, string])[];
+
 /** A chunk is lent for the call: whoever keeps bytes copies them. */
 export type OnBodyData = (chunk: ArrayBuffer | Uint8Array, isLast: boolean) => void;
 

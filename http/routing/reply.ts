@@ -4,7 +4,8 @@
 import type { RefusedOutcome } from '@svc/engine';
 import type { Schema } from '@svc/schema';
 import type { Status } from '../exchange/errors.js';
-import type { AnswerWatcher, Exchange, Render } from '../exchange/exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { AnswerWatcher, Render } from '../exchange/rendering.js';
 import { jsonOf } from '../json/answer-writer.js';
 import { type Rest, type Shown, textOf } from '../json/shown.js';
 import type { NotFoundOutcome, Reply } from '../ports/service.js';

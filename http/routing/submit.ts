@@ -1,6 +1,7 @@
 /** Hands a validated command over; what is common to the rendering of all outcomes. */
 import { assert } from '../base/assert.js';
-import type { Exchange, Render } from '../exchange/exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { Render } from '../exchange/rendering.js';
 import type { Pass } from '../gate/gate.js';
 import type { SubmittedCommand, SubmittedOutcome } from '../ports/service.js';
 import { replyBy } from './reply.js';

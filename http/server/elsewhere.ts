@@ -2,8 +2,9 @@
  * Requests that this front takes and another one answers: a front thread serves what is asked for
  * all the time, and the core's own front the rest.
  */
-import type { Exchange, Headers } from '../exchange/exchange.js';
+import type { Exchange } from '../exchange/exchange.js';
 import type { Head } from '../exchange/request-head.js';
+import type { Headers } from '../exchange/transport.js';
 import type { AskGate } from '../gate/gate-elsewhere.js';
 import type { Route } from '../routing/route.js';
 

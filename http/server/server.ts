@@ -62,12 +62,7 @@ import { MemoryCalls } from '../exchange/memory-calls.js';
 import { OpenPaths } from '../exchange/open-paths.js';
 import { WHOLE_LIST } from '../exchange/paging.js';
 import { type DecodeFault, isFault } from '../exchange/query.js';
-import {
-  type Head,
-  INVALID_TENANT_TEXT,
-  readHead,
-  tenantOfHeader,
-} from '../exchange/request-head.js';
+import { Head, INVALID_TENANT_TEXT, readHead, tenantOfHeader } from '../exchange/request-head.js';
 import { type FrontLogger, ListenerRim } from '../exchange/rim.js';
 import {
   formFor,
@@ -140,6 +135,17 @@ export interface HttpServerOptions {
   readonly sharesPort?: boolean;
 }
 
+/** A request whose caller is known and whose body is there. */
+export interface ReadRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Behind `?`. */
+  readonly query: string;
+  readonly body: Buffer;
+  readonly identity: Identity;
+}
+
 /** What there is to say while nothing can be served: the node is being opened. */
 export interface Unready {
   monotonicMs(): number;
@@ -166,6 +172,8 @@ export interface HttpServer {
    * as many as of connections; one more is answered 503.
    */
   call(request: CallRequest, client: CallClient): MemoryCall;
+  /** A request that somebody else has read and admitted, on the exchange of its client. */
+  carryOut(request: ReadRequest, exchange: Exchange): void;
   /** Resolves with the port, which the system chooses for 0; rejects with `ListenError`. */
   listen(host: string, port: number): Promise<number>;
   /** In place of `listen`, where others listen at this host and hand their requests over. */
@@ -197,7 +205,8 @@ interface Arrival {
   readonly path: string;
   readonly match: RouteMatch | DecodeFault | null;
   readonly head: Head;
-  readonly source: BodySource;
+  /** A Buffer: the whole body, which was read. */
+  readonly source: BodySource | Buffer;
   /** null: the head tells who calls. */
   readonly identity: Identity | null;
 }
@@ -279,6 +288,16 @@ class FrontServer implements HttpServer {
 
   call(request: CallRequest, client: CallClient): MemoryCall {
     return this.#calls.begin(request, client);
+  }
+
+  carryOut({ method, path, query, body, identity }: ReadRequest, exchange: Exchange): void {
+    try {
+      const match = this.#router.match(method, path);
+      const arrival = { exchange, method, path, match, head: new Head(query), identity };
+      this.#judged({ ...arrival, source: body }, levelOf(match), identity.caller);
+    } catch (error) {
+      this.#failed(exchange, error, ROUTE_DEFAULTS.badBody);
+    }
   }
 
   async listen(host: string, port: number): Promise<number> {
@@ -390,7 +409,7 @@ class FrontServer implements HttpServer {
   }
 
   #matched(arrival: Arrival, match: RouteMatch, caller: Caller | null): void {
-    const { exchange, head, source } = arrival;
+    const { exchange, head } = arrival;
     const subject = caller?.subject ?? null;
     const roles = caller?.roles ?? null;
     const { route, params } = match;
@@ -419,18 +438,26 @@ class FrontServer implements HttpServer {
       route.handle(front, { exchange, tenant, subject, roles, params, query, page, body: NO_BODY });
       return;
     }
-    readBody(source, exchange, this.rim, head.bodyLength, route.body, this.#bodyBytesMax, (body) =>
-      this.#handleWithBody(match, { exchange, tenant, subject, roles, params, query, page, body }),
-    );
+    const call = { exchange, tenant, subject, roles, params, query, page };
+    this.#readBody(arrival, route.body, (body) => this.#handleWithBody(match, { ...call, body }));
   }
 
   /** `share`: of its body; null: it is not read. */
   #passOn(arrival: Arrival, elsewhere: Elsewhere, share: BodyShare | null): void {
-    const { exchange, method, path, head, source } = arrival;
+    const { exchange, method, path, head } = arrival;
     const pass = (body: Uint8Array | null) =>
       elsewhere.pass(passedRequest(method, path, head, body), exchange);
     if (share === null) pass(null);
-    else readBody(source, exchange, this.rim, head.bodyLength, share, this.#bodyBytesMax, pass);
+    else this.#readBody(arrival, share, pass);
+  }
+
+  #readBody(
+    { source, exchange, head }: Arrival,
+    share: BodyShare,
+    done: (body: Buffer) => void,
+  ): void {
+    if (Buffer.isBuffer(source)) done(source);
+    else readBody(source, exchange, this.rim, head.bodyLength, share, this.#bodyBytesMax, done);
   }
 
   /** null: the request has been refused. */

@@ -19,7 +19,7 @@ export interface EmbeddedOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly logger: Logger;
-  readonly front: Pick<HttpServer, 'call'>;
+  readonly front: Pick<HttpServer, 'call' | 'carryOut'>;
   /** null while the node serves nothing. */
   readonly service: () => (GrantService & { readonly kv: KvService }) | null;
   /** False: front threads listen at its port. */

@@ -27,6 +27,10 @@ export class AddressRates {
     this.#web = web === null ? null : tableOf(web, trackedMax);
   }
 
+  has(kind: AddressRateKind): boolean {
+    return (kind === 'data' ? this.#data : this.#web) !== null;
+  }
+
   /** `key`: that of the client (`client-address.ts`). Null: it may go on. */
   take(kind: AddressRateKind, key: string, nowMs: number): Refusal | null {
     const rated = kind === 'data' ? this.#data : this.#web;

@@ -33,6 +33,7 @@ import { type HstsMode, SecurityHeaders } from '../edge/security-headers.js';
 import { Admission } from '../limits/admission.js';
 import { ClusterLimits } from '../limits/cluster-limits.js';
 import { PushBlocks } from '../limits/push-blocks.js';
+import type { DirectUpstream } from '../listener/direct.js';
 import { GatewayListener } from '../listener/listener.js';
 import type { Upstream } from '../listener/relay.js';
 import { Passage, type PassageConfig } from '../passage/passage.js';
@@ -116,7 +117,7 @@ export interface ProviderSettings {
 
 export interface GatewayOptions {
   readonly settings: GatewaySettings;
-  readonly upstream: Upstream;
+  readonly upstream: Upstream & DirectUpstream;
   readonly store: KeyValueStore;
   readonly grants: BrokerGrants;
   readonly clock: Clock;

@@ -425,6 +425,56 @@ describe('a client', () => {
     expect([finished, front.server.inFlight()]).toEqual([[null], 0]);
   });
 
+  test('whose push is carried out for it is counted before it hears, and goes or not', async () => {
+    const passed = { ...admitted().passed, target: { body: 'push' } } as Admitted['passed'];
+    let answer = () => {};
+    front.service.onSubmit = (_, reply) => {
+      answer = () => reply.send(PUSHED);
+    };
+    const direct = (given: Partial<Admitted> = {}) => {
+      admit = () => admitted({ passed, countsAnswer: true, body: Buffer.from(BODY), ...given });
+      client.begin(PUSH, { body: BODY });
+      return until(() => front.service.submitted.length === 1);
+    };
+    let release = () => {};
+    const whenCounted = (send: () => void) => {
+      release = send;
+    };
+    await direct({ whenCounted });
+    expect([front.server.inFlight(), listener.inFlight()]).toEqual([0, 1]);
+    answer();
+    const counted = { status: 201, bytesIn: BODY.length };
+    expect(finished).toMatchObject([counted]);
+    expect(client.unread).toBe('');
+    release();
+    const { status, body, headers } = await client.answer();
+    expect([status, headers.get('x-frame-options')]).toEqual([201, 'DENY']);
+    expect(String(finished[0]?.body)).toBe(body);
+    front.service.submitted.length = 0;
+    await direct();
+    client.destroy();
+    await until(() => listener.inFlight() === 0);
+    answer();
+    expect(finished).toMatchObject([counted, counted]);
+    expect(front.service.submitted).toMatchObject([{ tenant: TENANT, producerSub: null }]);
+  });
+
+  test('whose push takes too long is answered 504, and nothing later is counted', async () => {
+    const passed = { ...admitted().passed, target: { body: 'push' } } as Admitted['passed'];
+    let answer = () => {};
+    front.service.onSubmit = (_, reply) => {
+      answer = () => reply.send(PUSHED);
+    };
+    admit = () => admitted({ passed, countsAnswer: true, body: Buffer.from(BODY) });
+    const request = client.request(PUSH, { body: BODY });
+    await until(() => front.service.submitted.length === 1);
+    clock.advance(TIMEOUT_MS);
+    expect(JSON.parse((await request).body).code).toBe('upstream_timeout');
+    answer();
+    expect(finished).toEqual([null]);
+    expect((await client.request('/healthz')).status).toBe(200);
+  });
+
   test('that waits for too long is answered 504', async () => {
     front.service.onPop = () => {};
     const answer = client.request('/api/v1/pop/queue/q?wait=true');

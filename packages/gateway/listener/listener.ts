@@ -22,6 +22,7 @@ import {
   type ConnectionBounds,
   Exchange,
   type FrontLogger,
+  Head,
   HeldBody,
   type Identity,
   KV_NEEDS_NO_GRANT,
@@ -32,8 +33,8 @@ import {
   peerOf,
   ROLE_BITS,
   readBody,
-  readHead,
   SocketListener,
+  standingHeaders,
   type TlsFiles,
   type TrackedRequest,
   type TransportRequest,
@@ -57,16 +58,18 @@ import { INTERNAL } from '../routes/faults.js';
 import type { OwnRoutes } from '../routes/own-routes.js';
 import type { OwnRequest } from '../routes/route.js';
 import { answerOwn, refusalText, refuse } from './answers.js';
+import { Direct, type DirectUpstream, isDirect } from './direct.js';
 import { Relay, type RelayedRequest, type TimeLimit, type Upstream } from './relay.js';
+import { TimeLimits } from './time-limits.js';
 
 export interface ListenerParts {
-  readonly upstream: Upstream;
+  readonly upstream: Upstream & DirectUpstream;
   readonly passage: Pick<Passage, 'admit'>;
   readonly targets: Pick<Targets, 'of'>;
   /** Logins, console, operators, control plane. */
   readonly routes: Pick<OwnRoutes, 'answer' | 'gatePage'>;
   readonly addresses: Pick<ClientAddresses, 'of'>;
-  readonly rates: Pick<AddressRates, 'take'>;
+  readonly rates: Pick<AddressRates, 'has' | 'take'>;
   readonly origins: Origins;
   readonly security: Pick<SecurityHeaders, 'for'>;
   readonly clock: Clock;
@@ -95,8 +98,6 @@ export interface ListenerConfig {
   readonly tls: TlsFiles | null;
 }
 
-type ReadHead = ReturnType<typeof readHead>;
-
 /** A request whose head is there. */
 interface Arrival {
   readonly exchange: Exchange;
@@ -104,9 +105,10 @@ interface Arrival {
   readonly method: string;
   readonly path: string;
   readonly query: string | undefined;
-  readonly head: ReadHead;
+  readonly head: Head;
   readonly headers: readonly (readonly [string, string])[];
-  readonly client: Client;
+  /** Known when it is asked for: the system is asked for the address. */
+  readonly client: () => Client;
   /** When its head was there, by the monotonic clock. */
   readonly atMs: number;
   /** TLS protects the client's connection. */
@@ -125,6 +127,10 @@ export class GatewayListener {
   readonly #sockets: SocketListener;
   readonly #calls: MemoryCalls;
   readonly #bounds: HeadBounds;
+  readonly #limits: TimeLimits;
+  /** Of every answer, without TLS and with it. */
+  readonly #plain: HeaderList;
+  readonly #secured: HeaderList;
 
   /** Throws for TLS files that are none. */
   constructor(parts: ListenerParts, config: ListenerConfig) {
@@ -133,6 +139,9 @@ export class GatewayListener {
     const nowMs = () => parts.clock.nowMs();
     this.#rim = new ListenerRim({ logger: parts.logger, nowMs });
     this.#bounds = new HeadBounds(config.head);
+    this.#limits = new TimeLimits(parts.clock);
+    this.#plain = standingHeaders(parts.security.for(false).filter(isNotWritten));
+    this.#secured = standingHeaders(parts.security.for(true).filter(isNotWritten));
     const { connections, onConnectionsFull, tls } = config;
     this.#sockets = new SocketListener(
       {
@@ -211,26 +220,30 @@ export class GatewayListener {
     method: string,
     request: TransportRequest,
   ): Arrival {
-    const { addresses, security, origins } = this.#parts;
+    const { addresses, origins } = this.#parts;
     const { addressHeader, tls } = this.#config;
     const [path, query] = [request.getUrl(), request.getQuery()];
-    const head = readHead(request);
+    const head = new Head(query ?? '');
     const headers: (readonly [string, string])[] = [];
     const forwarded: string[] = [];
     let proto = '';
     this.#bounds.begin(path.length + (query === undefined ? 0 : query.length + 1));
     request.forEach((name, value) => {
       this.#bounds.take(name, value);
+      head.take(name, value);
       headers.push([name, value]);
       if (name === addressHeader) forwarded.push(value);
       else if (name === 'x-forwarded-proto') proto = value;
     });
-    const client = addresses.of(peerOf(response), forwarded.join());
-    const secure = isSecure(tls !== null, client.isPeerTrusted, proto);
-    const answerHeaders = [
-      ...security.for(secure).filter(isNotWritten),
-      ...origins.headersFor(head.getHeader('origin')),
-    ];
+    let known: Client | null = null;
+    const client = () => {
+      known ??= addresses.of(peerOf(response), forwarded.join());
+      return known;
+    };
+    const secure = tls !== null || (proto !== '' && isSecure(false, client().isPeerTrusted, proto));
+    const origin = head.getHeader('origin');
+    const secured = secure ? this.#secured : this.#plain;
+    const answerHeaders = origin === '' ? secured : [...secured, ...origins.headersFor(origin)];
     const given = { exchange, response, method, path, query, head, headers, client };
     return { ...given, atMs: this.#parts.clock.nowMs(), isSecure: secure, answerHeaders };
   }
@@ -238,7 +251,8 @@ export class GatewayListener {
   #edge({ client, method, path, head, headers, atMs }: Arrival): Refusal | null {
     const { rates, origins } = this.#parts;
     const isApi = API.test(path);
-    const crowded = rates.take(isApi ? 'data' : 'web', client.key, atMs);
+    const kind = isApi ? 'data' : 'web';
+    const crowded = rates.has(kind) ? rates.take(kind, client().key, atMs) : null;
     if (crowded !== null) return crowded;
     if (head.bodyLength > this.#config.bodyBytesMax) return REFUSALS.bodyTooLarge;
     const claims = {
@@ -337,7 +351,7 @@ export class GatewayListener {
       path,
       query: query ?? '',
       header: (name) => headerOf(headers, name),
-      clientKey: client.key,
+      clientKey: client().key,
       isSecure: secure,
       readBody: (bytesMax) => this.#wholeBody(arrival, body, Math.min(bytesMax, webBodyBytesMax)),
     };
@@ -414,8 +428,25 @@ export class GatewayListener {
       return;
     }
     const { cluster, target } = decided.passed;
-    const waitMs = waitMsOf(target, arrival.query ?? '');
-    this.#relay(arrival, decided, waitMs, cluster, source);
+    const { body } = decided;
+    if (body !== null && isDirect(decided, body)) this.#carryOut(arrival, decided, cluster, body);
+    else {
+      const waitMs = waitMsOf(target, arrival.query ?? '');
+      this.#relay(arrival, decided, waitMs, cluster, source);
+    }
+  }
+
+  #carryOut(
+    arrival: Arrival,
+    admitted: RelayedRequest,
+    cluster: ClusterView | null,
+    body: Buffer,
+  ): void {
+    const { exchange, method, path, query = '' } = arrival;
+    const limit = this.#limitOf(arrival, admitted, null);
+    const identity = this.#identity(cluster, admitted);
+    const request = { method, path, query, body, identity };
+    new Direct(exchange, admitted, this.#limits, limit).begin(this.#parts.upstream, request);
   }
 
   #relay(
@@ -441,7 +472,8 @@ export class GatewayListener {
           [REQUEST_ID, this.#parts.newRequestId()],
         ],
         body: goesBy ? 'chunks' : admitted.body,
-        peer: peerBytesOf(cluster, arrival.client),
+        // Budgets of the front are shared between clusters, and without one between addresses.
+        peer: Buffer.from(cluster?.id ?? arrival.client().key),
         identity: this.#identity(cluster, admitted),
       },
     );
@@ -494,11 +526,6 @@ const PREFLIGHT_ONLY: ReadonlySet<string> = new Set([
   'Access-Control-Allow-Headers',
   'Access-Control-Max-Age',
 ]);
-
-/** Budgets of the front are shared between clusters, and without one between addresses. */
-function peerBytesOf(cluster: ClusterView | null, client: Client): Uint8Array {
-  return Buffer.from(cluster?.id ?? client.key);
-}
 
 function incomingOf(
   { path, query, headers }: Arrival,
