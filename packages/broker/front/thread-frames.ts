@@ -11,7 +11,7 @@
  *                     calls       counters that have risen (`CALL_COUNTERS`), as varints
  *                     call        a request for the core's own front: JSON of its head | body
  *                     more        so many bytes of its answer were taken, as a varint
- *                     port call   a request for the core's gateway: JSON of its head | its body, or
+ *                     port call   a request for the core's gateway: lines of its head | its body, or
  *                                 what came of it
  *                     body        more of that body: last u8 | bytes
  *                     gated       as pop, with a demand (`gate-frames.ts`) before the command
@@ -346,7 +346,7 @@ export function callParts(head: PassedCallHead, body: Uint8Array | null): Uint8A
 }
 
 export function splitCall(content: Uint8Array): PassedCallHead & { body: Uint8Array | null } {
-  const [json, body] = splitJson(content);
+  const [json, body] = splitText(content);
   const { hasBody, ...head } = JSON.parse(json) as PassedCallHead & { hasBody: boolean };
   return { ...head, body: hasBody ? body : null };
 }
@@ -362,15 +362,26 @@ export function portCallParts(
   bytes: Uint8Array,
   body: PortCallBody,
 ): Uint8Array[] {
-  const json = Buffer.from(JSON.stringify({ ...head, body }));
-  return [lengthOf(json), json, bytes];
+  const { method, target, headers, owner } = head;
+  const lines = [body, method, target, Buffer.from(owner, 'latin1').toString('hex')];
+  for (const [name, value] of headers) lines.push(name, value);
+  // A carriage return ends whatever part of a head it stands in, so it stands in none.
+  const text = Buffer.from(lines.join('\r'));
+  return [lengthOf(text), text, bytes];
 }
 
 export function splitPortCall(
   content: Uint8Array,
 ): readonly [PortCallHead & { readonly body: PortCallBody }, Uint8Array] {
-  const [json, bytes] = splitJson(content);
-  return [JSON.parse(json) as PortCallHead & { body: PortCallBody }, bytes];
+  const [text, bytes] = splitText(content);
+  const lines = text.split('\r');
+  const [body = '', method = '', target = '', owner = ''] = lines;
+  const headers: (readonly [string, string])[] = [];
+  for (let at = 4; at + 1 < lines.length; at += 2) {
+    headers.push([lines[at] as string, lines[at + 1] as string]);
+  }
+  const head = { method, target, headers, owner: Buffer.from(owner, 'hex').toString('latin1') };
+  return [{ ...head, body: body as PortCallBody }, bytes];
 }
 
 export function bodyParts(bytes: Uint8Array, isLast: boolean): Uint8Array[] {
@@ -388,7 +399,7 @@ export function headAndBytes(head: AnswerHead, bytes: Uint8Array): Uint8Array[] 
 }
 
 export function splitHead(content: Uint8Array): readonly [AnswerHead, Uint8Array] {
-  const [json, bytes] = splitJson(content);
+  const [json, bytes] = splitText(content);
   return [JSON.parse(json) as AnswerHead, bytes];
 }
 
@@ -403,7 +414,7 @@ function endOfFirst(content: Uint8Array): number {
   return 4 + new DataView(content.buffer, content.byteOffset, 4).getUint32(0);
 }
 
-function splitJson(content: Uint8Array): readonly [string, Uint8Array] {
+function splitText(content: Uint8Array): readonly [string, Uint8Array] {
   const end = endOfFirst(content);
   return [Buffer.from(content.subarray(4, end)).toString(), content.subarray(end)];
 }
