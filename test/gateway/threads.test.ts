@@ -1,5 +1,6 @@
 /**
- * Goal: a front thread that fails under load loses and doubles no count of the gateway (gateway 10).
+ * Goal: a front thread that fails under load loses and doubles no count of the gateway
+ * (gateway 10).
  * Method: a node whose threads end again and again is pushed to through its gateway, until each of
  * its clients knows what was answered; what is counted must be that, and at most what was cut off.
  */

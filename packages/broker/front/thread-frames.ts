@@ -11,8 +11,8 @@
  *                     calls       counters that have risen (`CALL_COUNTERS`), as varints
  *                     call        a request for the core's own front: JSON of its head | body
  *                     more        so many bytes of its answer were taken, as a varint
- *                     port call   a request for the core's gateway: lines of its head | its body, or
- *                                 what came of it
+ *                     port call   a request for the core's gateway: lines of its head | its body,
+ *                                 or what came of it
  *                     body        more of that body: last u8 | bytes
  *                     gated       as pop, with a demand (`gate-frames.ts`) before the command
  *                     ask         demand | tenant, of a call that has no command
