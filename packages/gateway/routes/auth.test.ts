@@ -228,6 +228,20 @@ describe('a session', () => {
     expect((await node.ask('GET /api/console/overview', '', bearer(token))).status).toBe(401);
   });
 
+  test('is not made longer by its short bearers, which cannot renew themselves', async () => {
+    const short = async (text: string) => {
+      const [, body] = shown(await node.ask('GET /auth/session-token', '', cookieOf(text)));
+      return body as { readonly token: string; readonly expires_in: number };
+    };
+    const first = await short(node.users.viewer.bearer);
+    node.records.clock.advance(600_000);
+    const renewed = await short(first.token);
+    expect(renewed.expires_in).toBe(300);
+    node.records.clock.advance(300_000);
+    const { status } = await node.ask('GET /api/console/overview', '', bearer(renewed.token));
+    expect(status).toBe(401);
+  });
+
   test('is logged out here also while the store is away, and without one', async () => {
     node.records.store.batch = async () => {
       throw new StoreUnavailableError('away');

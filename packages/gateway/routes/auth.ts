@@ -259,7 +259,7 @@ const tokenRoute = ownRoute({
   at: 'GET /auth/session-token',
   guard,
   handle: async (parts, { request, query }) => {
-    const { tokens } = parts;
+    const { tokens, records } = parts;
     const given = query.get('token');
     if (!tokens.canSign) {
       if (given === null || !tokens.canVerify) return REFUSALS.notConfigured;
@@ -268,10 +268,18 @@ const tokenRoute = ownRoute({
     // A host that signs takes no session from an address: it would be that of whoever wrote it.
     const session = await sessionOf(parts, request);
     if ('code' in session) return session;
-    const token = await tokens.sign(session.userId, SHORT_S, session.clusterId ?? undefined);
-    return jsonAnswer({ token, expires_in: SHORT_S });
+    // It ends with its session: a short bearer, sent as a cookie, would else be renewed for ever,
+    // and no logout would end it.
+    const lifeS = Math.min(SHORT_S, remainingS(records, session));
+    const token = await tokens.sign(session.userId, lifeS, session.clusterId ?? undefined);
+    return jsonAnswer({ token, expires_in: lifeS });
   },
 });
+
+/** Whole seconds until the session ends; at least one while it is good. */
+function remainingS({ clock }: RouteParts['records'], { expiresS }: SessionCaller): number {
+  return expiresS - Math.floor(clock.wallUs() / 1_000_000);
+}
 
 /** A host that only verifies takes over a session that was made elsewhere, for itself alone. */
 async function adopted(
@@ -282,7 +290,7 @@ async function adopted(
 ): Promise<OwnAnswer | Refusal> {
   const caller = await credentials.caller({ kind: 'session', token, isCookie: true });
   if (caller === null || caller.kind === 'key') return INVALID;
-  const lifeS = caller.expiresS - Math.floor(records.clock.wallUs() / 1_000_000);
+  const lifeS = remainingS(records, caller);
   const cookie = sessionCookie({ name: adoptedCookieName(isSecure), isSecure }, token, lifeS);
   return redirect(303, localPath(next), [
     ['Set-Cookie', cookie],
