@@ -276,6 +276,25 @@ test('a configure is held to retention and admission', async () => {
   expect(limits.asked).toEqual(['request', 'retention 5', 'admit 1']);
 });
 
+test('scheduled timers are held to what pushes are, cancelled ones are not', async () => {
+  const { call, key, bearer, limits, told } = await gateway();
+  const timer = { queue: 'a', timerKey: 'k' };
+  const headers = bearer(key);
+  const ask = (op: string, at = '/api/v1/timers', member = 'operations') =>
+    call('POST', at, { headers, body: JSON.stringify({ [member]: [{ op, ...timer }] }) });
+  limits.isKnown = false;
+  admitted(await ask('schedule'));
+  expect(told).toEqual(['learn a']);
+  limits.isKnown = true;
+  admitted(await ask('schedule', '/api/v1/transaction', 'timers'));
+  const each = ['request', 'sizes 1', 'admit 1', 'messages 1'];
+  expect(limits.asked).toEqual(['request', 'sizes 1', ...each.slice(1), ...each]);
+  limits.asked.length = 0;
+  limits.block = 'storage';
+  admitted(await ask('cancel'));
+  expect(limits.asked).toEqual(['request']);
+});
+
 test('a cycle is blocked for what it pushes alone', async () => {
   const { call, key, bearer, limits } = await gateway();
   limits.block = 'monthly';

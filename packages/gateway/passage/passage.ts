@@ -223,6 +223,8 @@ export class Passage {
     const limited = limitHead(decided, incoming.query, length, this.#ports, clock.nowMs());
     if (limited.kind === 'refused') return limited;
     if (!limited.readsBody) return this.#admitted(finding, decided, facts.body, limited.slot);
+    // The decision may have needed it, and it is there once.
+    if (facts.body !== undefined) return this.#limitBody(finding, decided, facts.body);
     try {
       const read = this.#read(finding);
       return read instanceof Promise

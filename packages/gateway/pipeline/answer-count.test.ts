@@ -17,6 +17,7 @@ function passed(method: string, path: string): Passed {
 
 const items = (count: number): BodySummary => ({
   items: count,
+  timers: 0,
   largest: null,
   destinations: [],
   growing: null,

@@ -65,6 +65,30 @@ test('a transaction: flattened pushes, no acks', () => {
   expect(read('transaction', { operations: null, kv: [] })).toMatchObject({ items: 0 });
 });
 
+test('timers: those that are scheduled are messages to be, alone and in a transaction', () => {
+  const timers = [
+    { op: 'schedule', queue: 'a', payload: 'QUFBQUFB' },
+    { op: 'cancel', queue: 'b' },
+    { payload: 'QUFBQUFBQUE=', partition: 'p', queue: 'c', op: 'reschedule' },
+  ];
+  const scheduled = {
+    items: 0,
+    timers: 2,
+    largest: { bytes: 8, index: 1 },
+    destinations: [
+      { queue: 'a', partition: 'Default' },
+      { queue: 'c', partition: 'p' },
+    ],
+  };
+  expect(read('timers', timers)).toMatchObject(scheduled);
+  expect(read('timers', { operations: timers })).toMatchObject(scheduled);
+  expect(read('transaction', { timers })).toMatchObject(scheduled);
+  expect(read('timers', [{ op: 'cancel', queue: 'b' }])).toMatchObject({
+    timers: 0,
+    growing: null,
+  });
+});
+
 test('a cycle: sink items, of which data is a payload too', () => {
   const body = { state_ops: [], push_items: [{ queue: 'a', data: 'xx' }, 5, { payload: 1 }] };
   expect(read('cycle', body)).toMatchObject({ items: 2, largest: { bytes: 4, index: 0 } });

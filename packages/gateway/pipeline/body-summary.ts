@@ -20,6 +20,8 @@ type Bytes = ConstructorParameters<typeof JsonReader>[0];
 export interface BodySummary {
   /** Messages that the body pushes. */
   readonly items: number;
+  /** Timers that the body schedules: each is a message to be. */
+  readonly timers: number;
   /** null: none has a payload. */
   readonly largest: LargestPayload | null;
   /** Each once. */
@@ -50,6 +52,7 @@ const BODY_KEYS = keySet(
   'timers',
 );
 const ITEM_KEYS = keySet('queue', 'partition', 'payload', 'data', 'items', 'type');
+const TIMER_KEYS = keySet('op', 'queue', 'partition', 'payload');
 const OP_KEYS = keySet('op', 'ns', 'namespace', 'key', 'keys', 'prefix');
 const CONFIGURE_KEYS = keySet('queue', 'options', 'retentionSeconds', 'completedRetentionSeconds');
 
@@ -89,12 +92,14 @@ export function summaryOf(rule: Exclude<BodyRule, null>, body: Bytes): BodySumma
 
 class Summarizing implements BodySummary {
   items = 0;
+  timers = 0;
   largest: LargestPayload | null = null;
   readonly destinations: Destination[] = [];
   growing: string | null = null;
   isFacade = false;
   readonly features = new Set<Feature>();
   readonly retention: number[] = [];
+  readonly #body: Bytes;
   readonly #reader: JsonReader;
   readonly #seen = new Map<string, Set<string>>();
   #until = PART_BYTES;
@@ -102,6 +107,7 @@ class Summarizing implements BodySummary {
   #ops = 0;
 
   constructor(body: Bytes) {
+    this.#body = body;
     this.#reader = new JsonReader(body);
   }
 
@@ -123,9 +129,11 @@ class Summarizing implements BodySummary {
         this.#configure();
         break;
       case 'kv':
-      case 'timers':
         yield* this.#list('operations', () => this.#op(), rule);
-        this.isFacade = rule === 'kv' && this.#ops > 0 && this.#facadeOps === this.#ops;
+        this.isFacade = this.#ops > 0 && this.#facadeOps === this.#ops;
+        break;
+      case 'timers':
+        yield* this.#list('operations', () => this.#timer(), rule);
         break;
     }
     this.#reader.finish();
@@ -152,7 +160,8 @@ class Summarizing implements BodySummary {
       if (found === name && reader.peek() === OPEN_BRACKET) yield* this.#elements(name, element);
       else if (found === 'queue' && reader.isString()) queue = reader.readText(found);
       else if (found === 'partition' && reader.isString()) partition = reader.readText(found);
-      else if (rule === 'transaction' && (found === 'kv' || found === 'timers')) this.#uses(found);
+      else if (rule === 'transaction' && found === 'kv') this.#uses(found);
+      else if (rule === 'transaction' && found === 'timers') yield* this.#timers();
       else reader.skipValue();
     }
     if (rule === 'ephemeral-push' && queue !== '') this.#goesTo(queue, partition);
@@ -165,6 +174,13 @@ class Summarizing implements BodySummary {
     if (!/^\[\s*\]$/.test(reader.valueText().slice(0, EMPTY_LIST_LENGTH_MAX))) {
       this.features.add(feature);
     }
+  }
+
+  /** Those of a transaction. */
+  *#timers(): Generator<void, void> {
+    this.#reader.lookAhead(() => this.#uses('timers'));
+    if (this.#reader.peek() === OPEN_BRACKET) yield* this.#elements('timers', () => this.#timer());
+    else this.#reader.skipValue();
   }
 
   *#elements(name: string, element: () => void): Generator<void, void> {
@@ -244,17 +260,14 @@ class Summarizing implements BodySummary {
     const at = this.#ops++;
     let isFacade = false;
     let isForeign = false;
-    let growing: string | null = 'NULL';
+    let growing: string | null = NO_OP;
     reader.enterObject('an operation');
     for (;;) {
       const key = reader.nextKey(OP_KEYS, 0);
       if (key === KEYS_END) break;
       const name = OP_KEYS.names[key];
       if (name === 'op' && reader.isString()) {
-        const op = reader.readText(name);
-        const isFirst = growing === 'NULL';
-        if (!NOT_GROWING.has(op)) growing = op;
-        else if (isFirst) growing = null;
+        growing = growingBy(reader.readText(name), growing);
       } else if (name === 'ns' || name === 'namespace') {
         const isOwn = this.#isText((text) => text === FACADE_NAMESPACE);
         if (isOwn) isFacade = true;
@@ -271,6 +284,41 @@ class Summarizing implements BodySummary {
       }
     }
     if (isFacade && !isForeign) this.#facadeOps++;
+    this.#grows(growing, at);
+  }
+
+  /** A timer that is scheduled becomes a message of its queue, and makes that as a push does. */
+  #timer(): void {
+    const reader = this.#reader;
+    const at = this.#ops++;
+    let growing: string | null = NO_OP;
+    let queue = '';
+    let partition = '';
+    let bytes = 0;
+    reader.enterObject('an operation');
+    for (;;) {
+      const key = reader.nextKey(TIMER_KEYS, 0);
+      if (key === KEYS_END) break;
+      const name = TIMER_KEYS.names[key];
+      if (name === 'op' && reader.isString()) growing = growingBy(reader.readText(name), growing);
+      else if (name === 'queue' && reader.isString()) queue = reader.readText(name);
+      else if (name === 'partition' && reader.isString()) partition = reader.readText(name);
+      else if (this.#skipped(name === 'payload') > 0) bytes = Math.max(bytes, this.#decodedBytes());
+    }
+    this.#grows(growing, at);
+    if (growing === null) return;
+    this.#isAsLarge(bytes, this.timers++);
+    if (queue !== '') this.#goesTo(queue, partition);
+  }
+
+  /** Of the text in base64 that was just passed. */
+  #decodedBytes(): number {
+    let end = this.#reader.valueEnd - 1;
+    while (this.#body[end - 1] === PADDING) end--;
+    return Math.floor(((end - this.#reader.valueStart - 1) * BASE64_BYTES) / BASE64_CHARS);
+  }
+
+  #grows(growing: string | null, at: number): void {
     if (growing === null || this.growing !== null) return;
     this.growing = `op at index ${at} (${growing.slice(0, SHOWN_CHARS_MAX)}) makes the store grow`;
   }
@@ -322,9 +370,12 @@ class Summarizing implements BodySummary {
   }
 
   #counts(bytes: number): void {
-    const index = this.items++;
-    if (bytes > (this.largest?.bytes ?? -1)) this.largest = { bytes, index };
+    this.#isAsLarge(bytes, this.items++);
     this.growing ??= 'it pushes messages';
+  }
+
+  #isAsLarge(bytes: number, index: number): void {
+    if (bytes > (this.largest?.bytes ?? -1)) this.largest = { bytes, index };
   }
 
   #goesTo(queue: string, named: string): void {
@@ -343,8 +394,20 @@ class Summarizing implements BodySummary {
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 const SHOWN_CHARS_MAX = 32;
+/** An operation that does not say what it is. */
+const NO_OP = 'NULL';
+/** Payloads of timers are base64, in which so many characters are so many bytes. */
+const BASE64_CHARS = 4;
+const BASE64_BYTES = 3;
+const PADDING = 0x3d;
 /** A longer one of blanks counts as a use. */
 const EMPTY_LIST_LENGTH_MAX = 256;
+
+/** The operation that grows, of those that one names; null: none of them. */
+function growingBy(op: string, before: string | null): string | null {
+  if (!NOT_GROWING.has(op)) return op;
+  return before === NO_OP ? null : before;
+}
 
 /** The text of a member; null: it has none that is a string. */
 function textAt(reader: JsonReader, keys: KeySet, name: string): string | null {

@@ -47,6 +47,7 @@ interface Asked {
 
 const NOTHING: BodySummary = {
   items: 0,
+  timers: 0,
   largest: null,
   destinations: [],
   growing: null,

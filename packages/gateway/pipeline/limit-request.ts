@@ -51,7 +51,7 @@ export function limitHead(
   const { limits, config } = ports;
   const refusal = denied(ports, cluster, limits.request(cluster, nowMs));
   if (refusal !== null) return { kind: 'refused', refusal };
-  const readsBody = target.body !== null && target.body !== 'kv' && target.body !== 'timers';
+  const readsBody = target.body !== null && target.body !== 'kv';
   if (readsBody && (contentLength ?? 0) > config.bodyBytesMax) {
     return { kind: 'refused', refusal: REFUSALS.bodyTooLarge };
   }
@@ -73,13 +73,16 @@ export function limitBody(
 ): Refusal | null {
   if (cluster === null || summary === null) return null;
   const { limits } = ports;
-  const { items, largest, destinations, retention, features } = summary;
+  const { largest, destinations, retention, features } = summary;
+  // A timer without a delay is a push by another name.
+  const items = summary.items + summary.timers;
   for (const feature of features) if (!cluster.features[feature]) return REFUSALS.featureGated;
   const refused = (denial: Denial | null) => denied(ports, cluster, denial);
   switch (target.body) {
     case 'push':
     case 'transaction':
     case 'cycle':
+    case 'timers':
       if (items === 0) return null;
       return (
         (target.body === 'cycle' ? blocked(ports, cluster) : null) ??
@@ -105,6 +108,7 @@ const MAKES_QUEUES: ReadonlySet<RouteTarget['body']> = new Set([
   'transaction',
   'cycle',
   'configure',
+  'timers',
 ]);
 
 /**
@@ -118,7 +122,8 @@ export function unknownOf(
   nowMs: number,
 ): { readonly cluster: ClusterView; readonly destinations: readonly Destination[] } | null {
   if (cluster === null || summary === null || !MAKES_QUEUES.has(target.body)) return null;
-  const { destinations, items, largest } = summary;
+  const { destinations, largest } = summary;
+  const items = summary.items + summary.timers;
   if (limits.knows(cluster, destinations, nowMs)) return null;
   return limits.sizes(cluster, items, largest) === null ? { cluster, destinations } : null;
 }
