@@ -540,8 +540,11 @@ describe('what is refused', () => {
     expect(await codeOf(PUSH, { body: BODY, headers: many })).toBe('431 request_headers_too_large');
     expect(await codeOf(PUSH, { body: BODY, headers: long })).toBe('431 request_headers_too_large');
     expect(await codeOf(`/${'x'.repeat(2_000)}`)).toBe('414 request_headers_too_large');
-    const foreign = { Origin: 'https://evil.example', Cookie: 'svc_session=x' };
-    expect(await codeOf(PUSH, { body: BODY, headers: foreign })).toBe('403 csrf_rejected');
+    const foreign = { Origin: 'https://evil.example' };
+    for (const cookie of ['svc_session=x', 'a=b; svc_session =x']) {
+      const headers = { ...foreign, Cookie: cookie };
+      expect(await codeOf(PUSH, { body: BODY, headers })).toBe('403 csrf_rejected');
+    }
   });
 
   test('paths of its own that there are not', async () => {

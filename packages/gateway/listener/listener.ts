@@ -44,6 +44,7 @@ import { DEFAULT_TENANT } from '@svc/wire';
 import type { Cancel, Clock } from '../base/clock.js';
 import type { ClusterView } from '../base/cluster-view.js';
 import { REFUSALS, type Refusal } from '../base/refusal.js';
+import { cookieValue } from '../credentials/presented.js';
 import type { AddressRates } from '../edge/address-rates.js';
 import type { Client, ClientAddresses } from '../edge/client-address.js';
 import { type EdgeTimeouts, edgeTimeoutMs, ownTimeoutMs, TIMED_OUT } from '../edge/deadlines.js';
@@ -265,7 +266,7 @@ export class GatewayListener {
     const cookie = headerOf(headers, 'cookie') ?? '';
     const { cookieNames } = this.#config;
     const hasCookie = isApi
-      ? cookieNames.some((name) => cookie.includes(`${name}=`))
+      ? cookieNames.some((name) => cookieValue(cookie, name) !== null)
       : cookie !== '';
     return origins.fault(claims, hasCookie, isApi);
   }
