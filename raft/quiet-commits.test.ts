@@ -147,7 +147,7 @@ it('a leader that lost its connection finds a follower that has everything withi
     }
   };
   leader.raft.propose(BYTES);
-  // What it sent as it was elected is lost.
+  // Messages that it sent as it was elected are lost.
   leader.pass(10);
   exchange(leader.drain());
   leader.raft.tellCommit();

@@ -1,4 +1,4 @@
-// What a hostile client does to one front thread: attacks whose connections all lie on one loop of
+// Attacks of a hostile client on one front thread: their connections all lie on one loop of
 // the node, as far as they last. `hostile.ts` measures what others notice of it.
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import { get, pop, post } from './requests.js';
 import { type Loop, loopsOfClients } from './thread-places.js';
 
 export const LARGE_QUEUE = 'large';
-/** Of which each attack takes as much as it gets. */
+/** Each attack takes as much of them as it gets. */
 export const LARGE_MESSAGES = 200;
 
 export interface HostileOrder {
@@ -22,7 +22,7 @@ export interface HostileOrder {
 
 interface HostileAttack {
   readonly connections: number;
-  /** What each connection does when all are open. */
+  /** Run by each connection when all are open. */
   readonly begin: (socket: AttackSocket, index: number) => void;
 }
 
@@ -37,7 +37,7 @@ const HALF =
 const PIPELINE = Buffer.concat(
   Array.from({ length: PIPELINED }, () => get('/api/v1/pop/queue/none?consumerGroup=g')),
 );
-/** Of the answers to a pipeline that none was found: enough to send the next one. */
+/** Bytes of answers after which a connection sends its next pipeline. */
 const PIPELINE_ANSWER_BYTES = PIPELINED * 20;
 
 export const HOSTILE_ATTACKS: Readonly<Record<string, HostileAttack | 'churn'>> = {

@@ -32,7 +32,7 @@ export function loopsOfClients(pid: number, port: number): ReadonlyMap<number, L
   return clients;
 }
 
-/** Of `0100007F:1F90`. */
+/** The port that `0100007F:1F90` names. */
 function portOf(address: string): number {
   return Number.parseInt(address.split(':')[1] ?? '', 16);
 }

@@ -36,7 +36,7 @@ const UNLIMITED = 1_000_000;
 
 interface Cost {
   readonly requests: number;
-  /** Of the broker's thread, and of the process. */
+  /** Processor time of the broker's thread, and of the process. */
   readonly coreSeconds: number;
   readonly seconds: number;
 }

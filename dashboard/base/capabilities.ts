@@ -1,7 +1,7 @@
 /**
- * What the reader may do, by the role. A node has roles of tokens, a gateway roles of members on
- * the cluster that the reader acts on. Either decides in any case; a control without its capability
- * is not shown.
+ * The capabilities of the reader, by the role. A node has roles of tokens, a gateway roles of
+ * members on the cluster that the reader acts on. Either decides in any case; a control without its
+ * capability is not shown.
  *
  * A gateway lets nobody through to `/api/v1/system`, and to the state of the nodes operators alone.
  */
@@ -23,7 +23,7 @@ export interface Capabilities {
   readonly clusterAdmin: boolean;
   /** Users of the cell; the bar with the load of the nodes. */
   readonly operator: boolean;
-  /** What there is behind a gateway alone: plan and usage, and with others members, keys, users. */
+  /** Pages of a gateway: plan and usage; members, keys and users need another one as well. */
   readonly session: boolean;
   /** The state of the nodes. */
   readonly nodes: boolean;

@@ -50,7 +50,7 @@ export function tenantCounts(rows: readonly { readonly tenant_id: string }[]): M
   return counts;
 }
 
-/** What is wrong with a name, an address or a password, before the gateway says it. */
+/** Faults of a name, an address or a password, found before the gateway is asked. */
 export function nameFault(name: string): string | null {
   const { length } = name.trim();
   if (length === 0) return 'A name is needed.';

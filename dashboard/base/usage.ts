@@ -1,4 +1,4 @@
-/** What a cluster used, by the minute, as totals by kind and as a line over time. */
+/** The usage of a cluster by the minute, as totals by kind and as a line over time. */
 import type { GatewayApi } from '@svc/gateway/api';
 import type { Timeline } from './series.js';
 

@@ -1,7 +1,7 @@
 /**
- * What a request says of who asks. To a node: a bearer token, and a tenant where the node reads
- * one. Both are kept for this tab alone and leave with it; neither ever stands in an address. To a
- * gateway the browser says it with its cookie, and the page which cluster it acts on.
+ * The part of a request that names its sender. To a node: a bearer token, and a tenant where the
+ * node reads one. Both are kept for this tab alone and leave with it; neither ever stands in an
+ * address. To a gateway the browser says it with its cookie, and the page which cluster it acts on.
  *
  * A request that is answered 401 waits here until a token is entered (`shell/access-dialog.tsx`),
  * and is sent again: the page stays, with all that was typed into it.

@@ -18,7 +18,7 @@ import type { Success } from './request.js';
 import { keep, readKept } from './storage.js';
 
 export type Identity = Success<'GET /auth/me'>;
-/** Who a gateway says that it is. */
+/** The person of the session, as the gateway names it. */
 export type Session = Exclude<Identity, { readonly standalone: true }>;
 export type Membership = Session['clusters'][number];
 

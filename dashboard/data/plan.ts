@@ -1,5 +1,5 @@
 /**
- * What the plan of the cluster has, behind a gateway; a node by itself has everything. The shell
+ * The features of the cluster's plan, behind a gateway; a node by itself has everything. The shell
  * asks once for all pages.
  */
 import { createContext } from 'preact';

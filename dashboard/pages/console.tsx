@@ -1,4 +1,4 @@
-/** What the cluster may use by its plan, what it has used, and whether it takes pushes. */
+/** The plan of the cluster, its usage, and whether it takes pushes. */
 import { counted, formatBytes, formatInteger, formatPercent } from '../base/format.js';
 import {
   FEATURE_WORDS,

@@ -189,7 +189,7 @@ function LoginFields({ typed: { provider, password }, fault, onInput }: LoginFie
   );
 }
 
-/** What there is only one of is chosen. */
+/** A list of one is chosen from at once. */
 function firstTyped(cell: CellUsers): Typed {
   const tenant = cell.tenants.length === 1 ? (cell.tenants[0]?.slug ?? '') : '';
   return {

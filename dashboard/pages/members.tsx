@@ -1,4 +1,4 @@
-/** Who may do what on the cluster. A cluster keeps an administrator. */
+/** The members of the cluster and their roles. A cluster keeps an administrator. */
 import { useMemo } from 'preact/hooks';
 import { counted } from '../base/format.js';
 import { isLastAdmin } from '../base/last-admin.js';

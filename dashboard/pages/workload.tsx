@@ -132,7 +132,7 @@ export function WorkloadPage() {
   );
 }
 
-/** What moved in a tenant, without its rows. */
+/** The sums of a tenant, without its rows. */
 export function TenantHistory() {
   const { key, now } = useTimeRange();
   const poll = usePoll(

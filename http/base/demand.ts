@@ -1,13 +1,13 @@
 /**
- * What a call asks of the gate (`gate/gate.ts`), and what it can be told. A front that serves
- * requests in a thread of its own has no gate: there the demand goes with the command to the thread
- * that has it (`gate/gate-elsewhere.ts`).
+ * The question of a call to the gate (`gate/gate.ts`), and the answers that there are. A front that
+ * serves requests in a thread of its own has no gate: there the demand goes with the command to the
+ * thread that has it (`gate/gate-elsewhere.ts`).
  */
 
-/** What a call of key/value is about to do. `isGranted`: the gateway's word, see `Gate.ask`. */
+/** A call of key/value. `isGranted`: the gateway's word, see `Gate.ask`. */
 export type KvDemand = Extract<Demand, { readonly kind: 'kv-read' | 'kv-write' }>;
 
-/** What a call is about to do. */
+/** A call, as the gate judges it. */
 export type Demand =
   | { readonly kind: 'kv-read'; readonly isGranted?: true }
   /** Upper bounds of what it adds. */

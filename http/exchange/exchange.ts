@@ -72,7 +72,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   #headers: Headers | null = null;
   onGone: (() => void) | null = null;
   onTaken: (() => void) | null = null;
-  /** What a gate in another thread is to judge before it takes the command; null: nothing. */
+  /** Judged by a gate in another thread before it takes the command; null: nothing is. */
   demand: OpenDemand | null = null;
   gate: AnswerGate | null = null;
   /** How the broker's answer is rendered, and from what; null before the call, and after it. */

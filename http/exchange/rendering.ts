@@ -29,7 +29,7 @@ export function holdAnswer<Body extends string | Uint8Array>(
 ): void {
   const { gate } = exchange;
   exchange.gate = null;
-  // What is rendered may be lent.
+  // The rendered bytes may be lent.
   const bytes = typeof body === 'string' ? Buffer.from(body) : Buffer.from(body);
   // The native layer takes a short string faster than bytes.
   gate?.(status, bytes, () => write(typeof body === 'string' ? body : bytes));

@@ -37,7 +37,7 @@ export class GateElsewhere implements CallGate {
     else this.#ask(exchange, demand, answer);
   }
 
-  /** What is granted is looked at with the command. */
+  /** The grant is looked at with the command. */
   timerHorizonSeconds(_: string, configuredSeconds: number): number {
     return configuredSeconds;
   }

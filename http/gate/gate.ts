@@ -43,7 +43,7 @@ export const GATE_DEFAULTS: GateOptions = {
   bands: { releasePct: 90, hotPct: 80 },
 };
 
-/** What handlers ask: the gate of this thread, or one that is elsewhere. */
+/** The gate as handlers ask it: that of this thread, or one that is elsewhere. */
 export interface CallGate {
   /** null: `refuse` has answered the request; without it, as calls of the surface are refused. */
   enter(exchange: Exchange, tenant: Tenant, demand: Demand, refuse?: Refuse): Pass | null;

@@ -8,7 +8,7 @@ import type { Headers } from '../exchange/transport.js';
 import type { AskGate } from '../gate/gate-elsewhere.js';
 import type { Route } from '../routing/route.js';
 
-/** Whoever serves the routes that are not served here, and has the gate. */
+/** The front that serves the routes that are not served here, and has the gate. */
 export interface Elsewhere {
   readonly askGate: AskGate;
   serves(route: Route): boolean;

@@ -73,7 +73,7 @@ describe.skipIf(reason !== null)('sessions', () => {
   let tab: Page;
   let github: Server;
   const google = new OAuth2Server();
-  /** What GitHub says. */
+  /** The answers of GitHub. */
   let proven = { email: VIEWER, verified: true };
 
   beforeAll(async () => {
@@ -123,7 +123,7 @@ describe.skipIf(reason !== null)('sessions', () => {
     };
   };
   const open = (path: string) => tab.go(stage.origin + path);
-  /** What leads to another document may end before it is answered; where it leads is looked at. */
+  /** An expression that leads to another document may end unanswered: the address tells. */
   const leave = (expression: string) => tab.run(expression).catch(() => null);
   const send = (email: string, password: string) =>
     leave(`{

@@ -13,7 +13,7 @@ export const PASSWORD = 'a password of twelve characters';
 export const OPERATOR = 'operator@acme.example';
 export const ADMIN = 'admin@acme.example';
 export const VIEWER = 'viewer@acme.example';
-/** Of the cluster, with every scope. */
+/** A key of the cluster, with every scope. */
 export const KEY = 'qk_stage';
 
 export const GATEWAY_PAGES: readonly StagedPage[] = [

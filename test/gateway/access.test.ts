@@ -177,7 +177,7 @@ test.each([
   failed = true;
   const [node] = nodes.cluster.nodes;
   await node?.stop();
-  // Whoever is listed at the start is one from then on.
+  // A user who is listed at the start is one from then on.
   node?.start({
     SVC_PROXY_OPERATOR_ENABLED: String(operators),
     SVC_PROXY_OPERATORS: `${operator.userId}@operators.example`,

@@ -200,7 +200,7 @@ async function starts(
     if (isGateway) await nodes.serving(node);
     started.startMs.push(performance.now() - beganMs);
     started.cpuMs.push(processorMs(node));
-    // What a node does of its own after a start is over then.
+    // The work of a node after its start is over then.
     await sleep(5_000);
     started.mb.push(residentMb(node));
   }

@@ -28,11 +28,11 @@ export interface TenantAccess {
 
 export interface Provisioning {
   readonly slug: string;
-  /** Whose cluster it is; absent: a tenant of the same name. */
+  /** The tenant of the cluster; absent: one of the same name. */
   readonly tenant?: string;
   readonly plan?: string;
   readonly scopes?: readonly string[];
-  /** Of its user. */
+  /** The role of its user. */
   readonly role?: string;
   readonly overrides?: Readonly<Record<string, number | null>>;
 }
@@ -179,7 +179,7 @@ export class GatewayNodes {
     await this.cluster.close(failure);
   }
 
-  /** Of those that run, in turn. */
+  /** The next of those that run, in turn. */
   #next(): HttpClient {
     const { running } = this.cluster;
     const node = running[this.#turn++ % running.length];
@@ -188,7 +188,7 @@ export class GatewayNodes {
   }
 }
 
-/** What a client of a tenant sends with each request. */
+/** The headers that a client of a tenant sends with each request. */
 export function accessHeaders({ slug, key }: Pick<TenantAccess, 'slug' | 'key'>) {
   return { host: `${slug}.example`, authorization: `Bearer ${key}` };
 }

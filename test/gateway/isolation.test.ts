@@ -80,7 +80,7 @@ async function asks(who: Stranger, at: string, node: number): Promise<[Sent, Ans
   return answers;
 }
 
-/** What is made by the way, and what is different in each answer, in one way of writing. */
+/** Writes alike whatever differs from answer to answer: ids, times, places. */
 function plain(text: string, { partitionId, ...own }: Named): string {
   let rest = text;
   const values = Object.entries(own).sort(([, a], [, b]) => b.length - a.length);

@@ -6,7 +6,7 @@ import type { PopAnswer } from '@svc/wire';
 import { BrokerApi, bodyOf } from '../contract/broker-api.js';
 import type { Answer, Caller } from '../process/http-client.js';
 
-/** What requests name of a tenant: its own, or as many of nobody's. */
+/** The names that requests use: those of a tenant, or as many that nobody has. */
 export interface Named {
   readonly queue: string;
   readonly ephemeral: string;

@@ -89,7 +89,7 @@ class TenantClient implements Caller {
   }
 }
 
-/** What rows about streams begin with; behind the gateway the plan has granted it already. */
+/** The grant that rows about streams begin with; behind the gateway the plan gives it already. */
 function isGrantOfStreams(path: string, body: Uint8Array | string | undefined): boolean {
   return path === '/api/v1/system/quotas' && body === '{"kind":"streams"}';
 }

@@ -77,7 +77,7 @@ export class Channel {
     return this.#sender.drop(id);
   }
 
-  /** Of frames that find no room in the ring. */
+  /** Bytes of frames that find no room in the ring. */
   get waitingBytes(): number {
     return this.#sender.waitingBytes;
   }

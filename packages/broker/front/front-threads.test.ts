@@ -94,7 +94,7 @@ test('no thread listens before all can, and each has its own part of the connect
     while (said.filter((one) => one === what).length < times) await new Promise(setImmediate);
   };
   await heard(READY, 2);
-  // Whoever was told to listen by now would say so before it answers.
+  // A thread that was told to listen by now would say so before it answers.
   threads.retire();
   await heard(PONG, 3);
   expect(said).not.toContain(LISTENS);

@@ -185,7 +185,7 @@ export class NodeFront {
   async stop(drainMs: number): Promise<void> {
     const { gatewayDrainMs } = this.#options.config;
     const gatewayMs = Math.min(drainMs, gatewayDrainMs);
-    // What the threads have in flight is in flight here.
+    // Requests in flight in the threads are in flight here.
     await Promise.all([this.#gateway?.close(gatewayMs), this.#threads?.stop(drainMs)]);
     await this.#http.stop(drainMs);
     this.#stopRates();

@@ -1,5 +1,5 @@
 /**
- * What the gate is asked and says, as frames (`thread-frames.ts`):
+ * Questions to the gate and its answers, as frames (`thread-frames.ts`):
  *
  *     demand:    kind u8 | rows | bytes | timers, varints | has key/value u8
  *     judgement: nothing: it is let in; or a refusal, as JSON, for it is rare
@@ -9,7 +9,7 @@ import type { Demand, GateRefusal, TooFar } from '@svc/http';
 import { NAME_BYTES_MAX } from '@svc/wire';
 import { commandParts, ownerHead } from './thread-frames.js';
 
-/** Of calls that threads serve. */
+/** The kinds of calls that threads serve. */
 const KINDS = ['kv-read', 'kv-write', 'transaction'] as const;
 
 type ThreadDemand = Extract<Demand, { readonly kind: (typeof KINDS)[number] }>;
@@ -33,7 +33,7 @@ export function splitGated(bytes: Uint8Array): readonly [ThreadDemand, Uint8Arra
   return r.refused ? null : [demand, bytes.subarray(bytes.length - r.left)];
 }
 
-/** Of a call that has no command. */
+/** The demand of a call that has no command. */
 export function askParts(tenant: string, demand: Demand): Uint8Array[] {
   const w = new ByteWriter(96);
   writeDemand(w, demand);

@@ -1,7 +1,7 @@
 /**
  * Calls of threads that the gate judges: key/value, and transactions with key/value or timers. The
  * gate is that of the core's own front, so a tenant's tokens and charges are those of the node.
- * What is counted of such calls is counted here too, where it shows in the next scrape.
+ * Such calls are counted here too, where they show in the next scrape.
  */
 import type {
   KvCall,

@@ -3,10 +3,10 @@
  * the thread's, and each request goes to the core's gateway as a call in memory, its head as it
  * came. So this thread knows nothing of the gateway, and never loads it.
  *
- * What stays with the core, because a node has one of it: rates of addresses and of clusters,
- * admission, places of waiting pops, the guard of logins, the rows that are known and their marks,
- * and the count that is written before an answer leaves. All of it is asked in the order in which
- * it is asked of a socket of the core, by the same code, so threads change no answer.
+ * The core keeps all that a node has one of: rates of addresses and of clusters, admission, places
+ * of waiting pops, the guard of logins, the rows that are known and their marks, and the count that
+ * is written before an answer leaves. All of it is asked in the order in which it is asked of a
+ * socket of the core, by the same code, so threads change no answer.
  *
  * The body of a stranger is not read, here either. What came with a head goes with it; then the
  * connection is not read until the core asks for more, and so on, each time for what comes in one
@@ -114,7 +114,7 @@ export class GatewayPort {
     }
     const one = new PortRequest(this.#core, exchange, head);
     this.#sendLater(one);
-    // What is there of the body comes behind this handler, in this turn.
+    // The part of the body that is there comes behind this handler, in this turn.
     response.onData((chunk, isLast) => {
       if (one.take(chunk, isLast)) this.#sendLater(one);
     });

@@ -2,7 +2,7 @@
  * Requests that a front thread passes on to the core's own front, or to its gateway, on the core's
  * side: calls in memory (`CallRequest`), whose answers go through the ring.
  *
- * What must hold:
+ * Invariants:
  * - A body of the gateway's port that came in part goes on when whoever reads it asks for more: no
  *   more of it is on the way than came in one turn of the thread's loop.
  * - Of an answer no more is on its way than WINDOW_BYTES beyond what the client's socket has taken.
@@ -29,7 +29,7 @@ export type SendFrame = (kind: number, id: number, parts: readonly Uint8Array[])
 const WINDOW_BYTES = 32_768;
 const NO_BYTES = new Uint8Array(0);
 
-/** Whoever carries a call out. */
+/** The front, or gateway, that carries a call out. */
 export type Callee = Pick<HttpServer, 'call'>;
 
 export class PassedCalls {
@@ -151,7 +151,7 @@ class PassedCall implements CallClient {
     this.#send(TO_THREAD.readOn, this.#id, []);
   }
 
-  /** What came of a body. */
+  /** The part of a body that came. */
   body(bytes: Uint8Array, isLast: boolean): void {
     if (this.call?.sendBody(bytes, isLast) === true && !isLast) this.onReadOn();
   }

@@ -381,7 +381,7 @@ function judged(waiting: Waiting, content: Uint8Array): void {
   const { reply, letIn } = waiting;
   if (reply === null) return;
   const refusal = readJudgement(content);
-  // Nobody hears it, but the body is let go of.
+  // The client has gone; the body is let go of all the same.
   if (reply.gone) answer(waiting, UNREADABLE);
   else if (refusal !== null) reply.demand?.refuse(refusal);
   else letIn?.();

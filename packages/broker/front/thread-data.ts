@@ -24,7 +24,7 @@ export interface ThreadData {
   /** Threads that serve the ports. Each has an equal part of what is bounded for the node. */
   readonly threads: number;
   readonly places: Places;
-  /** Of each port. */
+  /** The bounds of each port. */
   readonly connections: Pick<ConnectionBounds, 'max' | 'perAddressMax'>;
   readonly toCore: SharedArrayBuffer;
   readonly toThread: SharedArrayBuffer;

@@ -76,7 +76,7 @@ export const TO_THREAD = {
   acked: 6,
   heldOutcome: 7,
   judged: 8,
-  // Of a request that is passed on, from here on.
+  // From here on: frames of a request that is passed on.
   head: 9,
   bytes: 10,
   broken: 11,

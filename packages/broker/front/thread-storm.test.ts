@@ -26,7 +26,7 @@ import { ThreadServer } from './thread-server.js';
 
 const SEEDS = 150;
 const STEPS = 400;
-/** What is left after the steps takes no more than so many turns. */
+/** The work that is left after the steps takes no more than so many turns. */
 const LAST_STEPS = 200_000;
 const BUDGET_BYTES = 256 * 1024;
 const TENANT = DEFAULT_TENANT;
@@ -263,7 +263,7 @@ class World {
     for (const { server } of this.past) expect(server.open).toBe(0);
     expect([this.broker.pending.size, this.front.open.size]).toEqual([0, 0]);
     expect([this.answers.used('pop'), this.answers.waiting('pop')]).toEqual([0, 0]);
-    // What was on its way to a thread that died keeps its lease until that ends.
+    // A message on its way to a thread that died keeps its lease until that ends.
     const { claims } = this.model;
     const lost = this.life.clients.filter(({ request }) => claims.get(request) === 'on its way');
     expect(lost).toEqual([]);

@@ -1,5 +1,5 @@
 /**
- * What stands around the channel of a front thread in its storm (`front/thread-storm.test.ts`): a
+ * The surroundings of the channel of a front thread in its storm (`front/thread-storm.test.ts`): a
  * broker and a front of the core on the one side, clients on the other, and a model that knows what
  * may become of each request. Requests are numbered; all bytes of a request follow from its number.
  */
@@ -45,7 +45,7 @@ function areBytesOf(request: number, bytes: Uint8Array, from = 0): boolean {
   return bytesOf(request, from + bytes.length).compare(bytes, 0, bytes.length, from) === 0;
 }
 
-/** What came of the claim of a pop. */
+/** The end of the claim of a pop. */
 type Claim = 'on its way' | 'delivered' | 'given back';
 
 export class Model {
@@ -315,7 +315,7 @@ export class Client {
   onTaken: (() => void) | null = null;
   /** Nothing is asked of the gate. */
   readonly demand = null;
-  /** Of an answer that is passed on: what writes more of it to the socket. */
+  /** Writes more of an answer that is passed on to the socket. */
   #onWritable: ((offset: number) => boolean) | null = null;
   #isBlocked = false;
   #written = 0;

@@ -187,14 +187,14 @@ export class ByteWriter {
     return this.bytes.length - this.length > this.length / 4 + 64 ? view.slice() : view;
   }
 
-  /** What was written, in the writer's own memory. */
+  /** The bytes that were written, in the writer's own memory. */
   view(): Uint8Array {
     return this.bytes.subarray(0, this.length);
   }
 }
 
 const KEPT_BYTES_FIRST = 256;
-/** What one large value made of the memory is let go. */
+/** Memory that one large value made is let go of. */
 const KEPT_BYTES_MAX = 64 * 1024;
 
 /**

@@ -409,7 +409,7 @@ export class Delivery {
     return null;
   }
 
-  /** What it asks for is not there, and it does not make it. */
+  /** The queue that it asks for is not there, and the pop does not make it. */
   #popMissing(draft: Draft, command: PopCommand, ticket: Ticket): PoppedOutcome | null {
     if (!mayWait(draft, command)) {
       return popped(command, '', [], storedTerms(draft.state, command));

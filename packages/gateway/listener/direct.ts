@@ -3,7 +3,7 @@
  * whose answer is counted and small, which is a push. There is one exchange, one body and one
  * rendering then, where a relayed call has two of each; and a push is what a node does most.
  *
- * What must hold, as of a relayed one (`relay.ts`):
+ * Invariants, as of a relayed one (`relay.ts`):
  * - Its answer is counted before it leaves, also when its client has gone: its messages are there.
  * - What ends it here, its time, is counted by nobody, and its answer comes to nobody.
  */
@@ -13,7 +13,7 @@ import { refuse } from './answers.js';
 import type { RelayedRequest, TimeLimit } from './relay.js';
 import type { TimeLimited, TimeLimits } from './time-limits.js';
 
-/** Whoever carries it out: the front of this process. */
+/** The front of this process, which carries it out. */
 export interface DirectUpstream {
   carryOut(request: ReadRequest, exchange: Exchange): void;
 }

@@ -129,7 +129,7 @@ export class GatewayListener {
   readonly #calls: MemoryCalls;
   readonly #bounds: HeadBounds;
   readonly #limits: TimeLimits;
-  /** Of every answer, without TLS and with it. */
+  /** Headers of every answer, without TLS and with it. */
   readonly #plain: HeaderList;
   readonly #secured: HeaderList;
 

@@ -30,7 +30,7 @@ export interface BodySummary {
   readonly growing: string | null;
   /** Key/value operations of the log facade on its own rows, and nothing else. */
   readonly isFacade: boolean;
-  /** What a transaction uses beside messages: the plan must have it. */
+  /** Features that a transaction uses beside messages: the plan must have them. */
   readonly features: ReadonlySet<Feature>;
   /** Seconds that a configure asks messages to be kept for. */
   readonly retention: readonly number[];
@@ -311,7 +311,7 @@ class Summarizing implements BodySummary {
     if (queue !== '') this.#goesTo(queue, partition);
   }
 
-  /** Of the text in base64 that was just passed. */
+  /** Bytes of the text in base64 that was just passed. */
   #decodedBytes(): number {
     let end = this.#reader.valueEnd - 1;
     while (this.#body[end - 1] === PADDING) end--;

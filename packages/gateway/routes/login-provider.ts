@@ -257,7 +257,7 @@ async function issuerOf(
     const { id_token } = (await response.json()) as { readonly id_token: string };
     return decodeJwt(id_token).iss === bare ? bare : issuer;
   } catch {
-    // What cannot be read is refused by the library, with its own words.
+    // The library refuses what cannot be read, with its own words.
     return issuer;
   }
 }

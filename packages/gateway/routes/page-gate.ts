@@ -1,8 +1,8 @@
 /**
- * Who gets a page of the dashboard (specification, Gateway routes): a person with a session, or a
- * key that may read. Anybody else who opens one in a browser is sent to the login page, which leads
- * back; a program is told that it has no credential. What a page loads (`/assets/`) is the same for
- * everybody and is not asked about.
+ * The readers of the dashboard's pages (specification, Gateway routes): a person with a session, or
+ * a key that may read. Anybody else who opens one in a browser is sent to the login page, which
+ * leads back; a program is told that it has no credential. What a page loads (`/assets/`) is the
+ * same for everybody and is not asked about.
  *
  * The page holds nothing of a tenant, and whatever it asks for is decided by itself. The gate
  * spares people a page that can only say that they have to log in.

@@ -1,5 +1,5 @@
 /**
- * What the routes of the console and of operators take and answer with success, as the dashboard
+ * The bodies and successful answers of the routes of the console and of operators, as the dashboard
  * reads it (gateway 8). Each export is one route; types and the check of answers in the browser
  * derive from them, and a test holds the handlers to them.
  */

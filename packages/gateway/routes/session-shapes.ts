@@ -1,6 +1,6 @@
 /**
- * What the routes of sessions answer with success, as the dashboard reads it (gateway 7). Types and
- * the check of answers in the browser derive from it.
+ * The successful answers of the routes of sessions, as the dashboard reads it (gateway 7). Types
+ * and the check of answers in the browser derive from it.
  */
 import { constant, count, list, nullable, object, oneOf, text, truth, uuid } from '@svc/schema';
 import { CLUSTER_STATUSES, ROLES } from '../base/access.js';
