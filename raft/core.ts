@@ -12,7 +12,7 @@ import type { Entry, EntryType } from './entry.js';
 import { type LogIndex, logIndex, NO_NODE, type NodeId, type Term, term } from './identifiers.js';
 import { type DropReason, isCount, noDrops, TERM_MAX } from './intake.js';
 import { RaftLog } from './log.js';
-import type { AppendResponse, HeartbeatResponse, Message } from './messages.js';
+import type { HeartbeatResponse, Message } from './messages.js';
 import type { RaftOptions, RaftSettings } from './options.js';
 import { Progress } from './progress.js';
 import { Reads } from './reads.js';
@@ -84,13 +84,6 @@ export class Core {
 
   messages: Message[] = [];
   afterDurable: Message[] = [];
-
-  /** With `quietCommits`, as a leader: the commit index rose, and some peer may not know. */
-  commitUntold = false;
-  /** As a follower: the highest index acknowledged to this leader. */
-  acknowledged: LogIndex = logIndex(0);
-  /** With `quietCommits`: an answer that says no more than was said, for the next tick. */
-  idleResponse: AppendResponse | undefined;
 
   constructor(options: RaftOptions, settings: RaftSettings) {
     this.id = options.id;
@@ -181,8 +174,6 @@ export class Core {
 
   /** This node found out that it no longer holds what it had acknowledged. */
   noticeLoss(): void {
-    this.acknowledged = logIndex(0);
-    this.idleResponse = undefined;
     this.recovery ??= new Recovery(this.#random);
   }
 
@@ -213,8 +204,6 @@ export class Core {
   /** The host has begun another turn: what arrived before its last one was read. */
   tick(): void {
     this.#running.tick(this.nowMs);
-    if (this.idleResponse !== undefined) this.send(this.idleResponse);
-    this.idleResponse = undefined;
   }
 
   /** Asking around changes neither the term nor the vote. */
@@ -324,9 +313,6 @@ export class Core {
     this.transferTarget = NO_NODE;
     this.leaseGivenUp = false;
     this.uncommittedBytes = 0;
-    this.commitUntold = false;
-    this.acknowledged = logIndex(0);
-    this.idleResponse = undefined;
     this.pendingConfigurationIndex = logIndex(0);
     const next = logIndex(this.log.last + 1);
     for (const [id, peer] of this.peers) {

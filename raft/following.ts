@@ -6,13 +6,7 @@
  */
 import type { Core } from './core.js';
 import { type LogIndex, logIndex, type Term } from './identifiers.js';
-import type {
-  AppendRequest,
-  AppendResponse,
-  Heartbeat,
-  Life,
-  SnapshotRequest,
-} from './messages.js';
+import type { AppendRequest, Heartbeat, Life, SnapshotRequest } from './messages.js';
 import type { Snapshot } from './storage.js';
 
 export function onAppend(core: Core, message: AppendRequest): void {
@@ -120,27 +114,10 @@ type Replicating = AppendRequest | SnapshotRequest;
 
 function acknowledge(core: Core, message: Replicating, index: LogIndex, commit: LogIndex): void {
   const { id: from, term, recovery } = core;
-  const { from: to, life } = message;
-  const response: AppendResponse = { type: 'append-response', from, to, term, index, life };
-  if (core.settings.quietCommits && isIdle(core, message, index)) core.idleResponse = response;
-  else {
-    core.acknowledged = logIndex(Math.max(index, core.acknowledged));
-    core.idleResponse = undefined;
-    core.send(response);
-  }
+  core.send({ type: 'append-response', from, to: message.from, term, index, life: message.life });
   if (recovery === undefined) return;
   recovery.committed(term, commit, core.log);
   endRecovery(core);
-}
-
-/**
- * The answer says nothing that the leader was not told in this term: mostly the append only carried
- * a commit index. It is not left out, because the former answer may be lost, and a leader that
- * looks for where the logs meet sends appends without entries too.
- */
-function isIdle(core: Core, message: Replicating, index: LogIndex): boolean {
-  if (core.recovery !== undefined || message.type !== 'append') return false;
-  return message.entries.length === 0 && index <= core.acknowledged;
 }
 
 function reject(core: Core, message: Replicating, index: LogIndex, entryTerm: Term): void {

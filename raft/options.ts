@@ -76,12 +76,6 @@ export interface RaftSettings {
   readonly stepDownOnRemoval: boolean;
   /** A snapshot that a live peer has not answered for this long is offered again. */
   readonly snapshotRepeatMs: number;
-  /**
-   * Fewer messages that carry no entries: a commit index that rose leaves with the next append or
-   * when the host calls `tellCommit()`, and an append that brings a follower nothing new is
-   * answered with its next tick, unless a later answer says as much.
-   */
-  readonly quietCommits: boolean;
 }
 
 export const DEFAULT_SETTINGS: RaftSettings = {
@@ -106,7 +100,6 @@ export const DEFAULT_SETTINGS: RaftSettings = {
   autoPromote: true,
   stepDownOnRemoval: true,
   snapshotRepeatMs: 2000,
-  quietCommits: false,
 };
 
 /** Fills in what the host left open; checks what would break promises. */

@@ -41,7 +41,6 @@ import {
   onHeartbeatResponse,
   onSnapshotReport,
   startTransfer,
-  tellCommit,
 } from './replication.js';
 import { statusOf } from './status.js';
 
@@ -281,19 +280,6 @@ export class Raft {
   reportUnreachable(peer: NodeId): void {
     const progress = this.#core.peers.get(peer);
     if (this.#core.role === 'leader' && progress?.state === 'replicate') progress.becomeProbe();
-  }
-
-  /** With `quietCommits`: the commit index rose, and peers wait for `tellCommit()`. */
-  get commitUntold(): boolean {
-    return this.#core.commitUntold && !this.#core.alone;
-  }
-
-  /**
-   * Tells of the commit index whom no append has told meanwhile. Call it soon, once what the risen
-   * index set free has been proposed: until then followers do not apply.
-   */
-  tellCommit(): void {
-    tellCommit(this.#core);
   }
 
   /** A snapshot has been streamed to a peer, or cannot be. */

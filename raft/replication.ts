@@ -111,8 +111,7 @@ export function onAppendResponse(core: Core, message: AppendResponse): void {
   }
   if (advanceCommit(core)) afterCommit(core);
   else if (message.from !== core.id && peer.wantsCommit(log.committed)) {
-    if (core.settings.quietCommits) core.commitUntold = true;
-    else sendAppend(core, message.from, peer, true);
+    sendAppend(core, message.from, peer, true);
   }
   if (message.from === core.id) return;
   fillWindow(core, message.from, peer);
@@ -168,7 +167,6 @@ export function onHeartbeatResponse(core: Core, message: HeartbeatResponse): voi
 /** The end of a leader that was removed: nothing in its log is missing elsewhere. */
 export function retireWhenDone(core: Core): void {
   if (core.retiring && core.log.committed === core.log.last) {
-    tellCommit(core);
     core.becomeFollower(core.term, NO_NODE);
   }
 }
@@ -183,18 +181,7 @@ export function advanceCommit(core: Core): boolean {
 /** The commit index rose: reads may have waited for that, and the peers are told. */
 export function afterCommit(core: Core): void {
   startEarlyReads(core);
-  if (core.settings.quietCommits) core.commitUntold = true;
-  else broadcastAppend(core);
-}
-
-/** Tells of the commit index whom no append has told of it meanwhile. */
-export function tellCommit(core: Core): void {
-  if (!core.commitUntold) return;
-  core.commitUntold = false;
-  for (const [id, peer] of core.peers) {
-    if (id === core.id || isBeingFed(core, peer)) continue;
-    if (peer.wantsCommit(core.log.committed)) sendAppend(core, id, peer, true);
-  }
+  broadcastAppend(core);
 }
 
 /** Once per election timeout: a leader that no quorum answered since the last time steps down. */

@@ -19,7 +19,7 @@ import {
   type Stage,
 } from './storm-plays.js';
 
-export const FOCUSES = ['elections', 'leases', 'reads', 'members', 'losses', 'commits'] as const;
+export const FOCUSES = ['elections', 'leases', 'reads', 'members', 'losses'] as const;
 export type Focus = (typeof FOCUSES)[number];
 
 export interface StormPlan {
@@ -48,15 +48,13 @@ const PLAYS_OF: { readonly [focus in Focus]: Plays } = {
   reads: [lateAnswer],
   members: PLAYS_WITH_MEMBERS,
   losses: [],
-  commits: [oldEntry, lateAnswer],
 };
 
 export function drawPlan(seed: number, chance: Chance, focus: Focus | undefined): StormPlan {
   const nodes = focus === undefined ? 1 + (seed % 5) : nodesFor(seed, focus);
   const safe = focus === 'leases' || focus === 'members' || chance.hits(0.7);
   const leases = focus === undefined ? chance.hits(0.5) : focus === 'leases';
-  const mixed = focus === undefined || focus === 'commits';
-  const loses = mixed ? nodes >= 3 && chance.hits(0.2) : focus === 'losses';
+  const loses = focus === undefined ? nodes >= 3 && chance.hits(0.2) : focus === 'losses';
   // A group that shrinks to one or two members leaves nothing to most plays.
   const changes = focus === undefined ? safe && chance.hits(0.5) : focus === 'members';
   const changesMembers = changes && !loses;
@@ -74,7 +72,6 @@ export function drawPlan(seed: number, chance: Chance, focus: Focus | undefined)
       applyingBytesMax: chance.between(1, 200),
       tailBytesMax: chance.hits(0.5) ? 0 : 1000,
       tailUnappliedBytesMax: (seed & 1) * 100,
-      quietCommits: focus === 'commits',
     },
     diskShowsAccepted: chance.hits(0.5),
     keepEntries: chance.hits(0.6) ? chance.between(1, 20) : Infinity,

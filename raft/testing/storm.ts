@@ -83,7 +83,6 @@ class Storm {
     for (const node of group.nodes.values()) {
       const looks = (this.#clockStopped.get(node) ?? 0) <= group.nowMs && chance.hits(0.8);
       if (!node.paused && looks) node.raft?.tick(this.#clocks.nowMs(node));
-      if (node.raft?.commitUntold && chance.hits(0.5)) node.raft.tellCommit();
     }
     for (let i = chance.between(0, 3); i > 0; i--) this.#useIt();
     if (chance.hits(this.#plan.faultProbability)) this.#breakSomething();

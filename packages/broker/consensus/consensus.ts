@@ -42,7 +42,6 @@ import {
 } from '@svc/raft';
 import type { HardStateFile, Log } from '@svc/storage';
 import type { Cancel, Clock } from '../system/clock.js';
-import { CommitNews } from './commit-news.js';
 import { LogStorage, provenCommit, storedEntry } from './consensus-storage.js';
 import type { KnownMembers } from './group-founding.js';
 import { LaggardAnswers } from './laggard-answers.js';
@@ -133,7 +132,6 @@ export class Consensus {
   #failed = false;
   #started = false;
   #stopTicking: Cancel | null = null;
-  readonly #news: CommitNews;
   #lastIndex: number;
   /** As of the last ready that changed it. */
   #commit = 0;
@@ -151,10 +149,6 @@ export class Consensus {
     const { clock, catchUpBytesPerSecond: bytesPerSecond } = options;
     this.#laggards = new LaggardAnswers({ clock, bytesPerSecond }, (answer) => {
       this.#running.step(answer);
-      this.#pump();
-    });
-    this.#news = new CommitNews(clock, () => {
-      this.#running.tellCommit();
       this.#pump();
     });
     this.#lastIndex = options.log.lastIndex;
@@ -202,7 +196,7 @@ export class Consensus {
       configurationIndex: logIndex(members.index),
       applied: logIndex(appliedIndex),
       recovering,
-      settings: { quietCommits: true, ...options.settings },
+      settings: options.settings,
     });
   }
 
@@ -212,7 +206,6 @@ export class Consensus {
     this.#laggards.stop();
     this.#stopTicking?.();
     this.#stopTicking = null;
-    this.#news.stop();
   }
 
   /** null until consensus has started. */
@@ -434,7 +427,6 @@ export class Consensus {
       this.#endProcess(error);
     }
     this.#pumping = false;
-    if (raft.commitUntold) this.#news.tellSoon();
   }
 
   /**

@@ -98,10 +98,6 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'promiseRenewed',
   // Used by lease reads only, which the model leaves out.
   'hasDurableTerm',
-  // Used with `quietCommits` only, which the model leaves out too.
-  'commitUntold',
-  'acknowledged',
-  'idleResponse',
   'transferSinceMs',
   'uncommittedBytes',
   'drops',
