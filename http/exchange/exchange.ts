@@ -289,11 +289,14 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   }
 
   bytes(status: Status, type: string, bytes: Uint8Array, cacheControl: string | null = null): void {
-    if (this.gate !== null) {
-      holdAnswer(this, status, bytes, (kept) => this.bytes(status, type, kept, cacheControl));
-    } else if (bytes.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) {
+    if (this.gate !== null) this.#holdBytes(status, type, bytes, cacheControl);
+    else if (bytes.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) {
       this.#stream(status, type, bytes, cacheControl);
     } else this.#write(status, type, bytes, false, cacheControl, false);
+  }
+
+  #holdBytes(status: Status, type: string, bytes: Uint8Array, cacheControl: string | null): void {
+    holdAnswer(this, status, bytes, (kept) => this.bytes(status, type, kept, cacheControl));
   }
 
   /**
@@ -450,11 +453,30 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     entityTag: string | null = null,
   ): void {
     if (this.gate !== null && !(body instanceof AnswerText)) {
-      holdAnswer(this, status, body, (kept) =>
-        this.#write(status, contentType, kept, retryAfter, cacheControl, close, entityTag),
-      );
-      return;
-    }
+      const rest = [retryAfter, cacheControl, close, entityTag] as const;
+      this.#hold(status, body, contentType, rest);
+    } else this.#send(status, contentType, body, retryAfter, cacheControl, close, entityTag);
+  }
+
+  /** Apart from `#write`, as its function would cost each answer that nobody holds. */
+  #hold(
+    status: Status,
+    body: string | Uint8Array,
+    contentType: string,
+    rest: readonly [boolean | number, string | null, boolean, string | null],
+  ): void {
+    holdAnswer(this, status, body, (kept) => this.#send(status, contentType, kept, ...rest));
+  }
+
+  #send(
+    status: Status,
+    contentType: string,
+    body: string | Uint8Array | AnswerText,
+    retryAfter: boolean | number,
+    cacheControl: string | null,
+    close: boolean,
+    entityTag: string | null,
+  ): void {
     if (this.#state !== 'open') return;
     const response = this.#response;
     const closing = close || this.#rim.stopping;

@@ -438,8 +438,9 @@ class FrontServer implements HttpServer {
       route.handle(front, { exchange, tenant, subject, roles, params, query, page, body: NO_BODY });
       return;
     }
-    const call = { exchange, tenant, subject, roles, params, query, page };
-    this.#readBody(arrival, route.body, (body) => this.#handleWithBody(match, { ...call, body }));
+    this.#readBody(arrival, route.body, (body) =>
+      this.#handleWithBody(match, { exchange, tenant, subject, roles, params, query, page, body }),
+    );
   }
 
   /** `share`: of its body; null: it is not read. */
