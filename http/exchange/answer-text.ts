@@ -139,7 +139,9 @@ export class BudgetedRoom implements TextRoom, UnreadAnswer {
   cutOff(): void {}
 }
 
+export type AnswerBody = string | Uint8Array | AnswerText;
+
 /** In bytes. */
-export function lengthOfText(body: string | Uint8Array | AnswerText): number {
+export function lengthOfText(body: AnswerBody): number {
   return body instanceof AnswerText ? body.length : Buffer.byteLength(body);
 }

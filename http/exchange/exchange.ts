@@ -27,7 +27,7 @@ import {
   NOT_MODIFIED_HEAD,
 } from './answer-heads.js';
 import { AnswerProgress } from './answer-progress.js';
-import { AnswerText, BudgetedRoom, lengthOfText } from './answer-text.js';
+import { type AnswerBody, AnswerText, BudgetedRoom, lengthOfText } from './answer-text.js';
 import type { BodyShare } from './body-budget.js';
 import type { TrackedRequest } from './connections.js';
 import {
@@ -38,13 +38,19 @@ import {
   type Status,
 } from './errors.js';
 import type { PassedAnswer } from './passed-answer.js';
-import { type AnswerGate, type AnswerWatcher, holdAnswer, type Render } from './rendering.js';
+import {
+  type AnswerEnd,
+  type AnswerGate,
+  type AnswerWatcher,
+  holdAnswer,
+  holdBytes,
+  type Render,
+} from './rendering.js';
 import type { Rim } from './rim.js';
 import type { Headers, TransportResponse } from './transport.js';
 
 /** Where byte strings become bytes, one at a time: see `jsonByteText`. */
 const SCRATCH = Buffer.allocUnsafeSlow(STREAMED_ANSWER_BYTES_MIN);
-
 const NEXT_AFTER_HEADER = 'X-Svc-Next-After';
 
 export class Exchange implements UnreadAnswer, AnswerRoom {
@@ -289,14 +295,10 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   }
 
   bytes(status: Status, type: string, bytes: Uint8Array, cacheControl: string | null = null): void {
-    if (this.gate !== null) this.#holdBytes(status, type, bytes, cacheControl);
+    if (this.gate !== null) holdBytes(this, status, type, bytes, cacheControl);
     else if (bytes.length >= STREAMED_ANSWER_BYTES_MIN && !this.#headOnly) {
       this.#stream(status, type, bytes, cacheControl);
     } else this.#write(status, type, bytes, false, cacheControl, false);
-  }
-
-  #holdBytes(status: Status, type: string, bytes: Uint8Array, cacheControl: string | null): void {
-    holdAnswer(this, status, bytes, (kept) => this.bytes(status, type, kept, cacheControl));
   }
 
   /**
@@ -443,40 +445,17 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.#response.close();
   }
 
-  #write(
-    status: Status,
-    contentType: string,
-    body: string | Uint8Array | AnswerText,
-    retryAfter: boolean | number,
-    cacheControl: string | null,
-    close: boolean,
-    entityTag: string | null = null,
-  ): void {
-    if (this.gate !== null && !(body instanceof AnswerText)) {
-      const rest = [retryAfter, cacheControl, close, entityTag] as const;
-      this.#hold(status, body, contentType, rest);
-    } else this.#send(status, contentType, body, retryAfter, cacheControl, close, entityTag);
+  #write(status: Status, type: string, body: AnswerBody, ...end: AnswerEnd): void {
+    if (this.gate === null || body instanceof AnswerText) this.#send(status, type, body, ...end);
+    else this.#hold(status, type, body, end); // Apart: its function would cost every answer.
   }
 
-  /** Apart from `#write`, as its function would cost each answer that nobody holds. */
-  #hold(
-    status: Status,
-    body: string | Uint8Array,
-    contentType: string,
-    rest: readonly [boolean | number, string | null, boolean, string | null],
-  ): void {
-    holdAnswer(this, status, body, (kept) => this.#send(status, contentType, kept, ...rest));
+  #hold(status: Status, type: string, body: string | Uint8Array, end: AnswerEnd): void {
+    holdAnswer(this, status, body, (kept) => this.#send(status, type, kept, ...end));
   }
 
-  #send(
-    status: Status,
-    contentType: string,
-    body: string | Uint8Array | AnswerText,
-    retryAfter: boolean | number,
-    cacheControl: string | null,
-    close: boolean,
-    entityTag: string | null,
-  ): void {
+  #send(status: Status, contentType: string, body: AnswerBody, ...end: AnswerEnd): void {
+    const [retryAfter, cacheControl, close, entityTag = null] = end;
     if (this.#state !== 'open') return;
     const response = this.#response;
     const closing = close || this.#rim.stopping;

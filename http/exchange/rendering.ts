@@ -8,6 +8,14 @@ export type Render<Context, Answer> = (
   answer: Answer,
 ) => void;
 
+/** Headers of some answers, and whether the connection closes behind it. */
+export type AnswerEnd = readonly [
+  retryAfter: boolean | number,
+  cacheControl: string | null,
+  close: boolean,
+  entityTag?: string | null,
+];
+
 /** Hears every answer, also one for a client that has gone. */
 export interface AnswerWatcher<Answer> {
   settle(answer: Answer): void;
@@ -33,4 +41,15 @@ export function holdAnswer<Body extends string | Uint8Array>(
   const bytes = typeof body === 'string' ? Buffer.from(body) : Buffer.from(body);
   // The native layer takes a short string faster than bytes.
   gate?.(status, bytes, () => write(typeof body === 'string' ? body : bytes));
+}
+
+/** Apart from `Exchange.bytes`, as its function would cost each answer that nobody holds. */
+export function holdBytes(
+  exchange: Exchange,
+  status: Status,
+  type: string,
+  bytes: Uint8Array,
+  cacheControl: string | null,
+): void {
+  holdAnswer(exchange, status, bytes, (kept) => exchange.bytes(status, type, kept, cacheControl));
 }
