@@ -92,7 +92,8 @@ export class Chromium {
   }
 
   async close(): Promise<void> {
-    await this.send('Browser.close', {});
+    // The browser may be gone before its answer has left.
+    await Promise.race([this.send('Browser.close', {}), this.#exited]);
     await this.#exited;
     // Helpers of the browser write to the profile until they notice that it is gone.
     rmSync(this.#profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });

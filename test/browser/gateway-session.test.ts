@@ -2,12 +2,9 @@
  * Goal: behind a gateway a person logs in, by password or by a provider, comes to the page that was
  * asked for, sees what the role allows on the cluster that is acted on and nothing of another one,
  * and is out after a logout or when the session ends. Method: Chromium, where it is installed, with
- * one tab, one node with two clusters, a real OpenID Connect server for Google, and a double of
- * GitHub, which has a protocol of its own.
+ * one tab, one node with two clusters, and a process with the providers: a real OpenID Connect
+ * server for Google, a real OAuth 2 server for GitHub.
  */
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { type MutableToken, OAuth2Server } from 'oauth2-mock-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Caller } from '../process/http-client.js';
 import { Chromium, type Page } from './chromium.js';
@@ -32,6 +29,7 @@ import {
   startGateway,
   VIEWER,
 } from './gateway-stage.js';
+import { type Account, LoginProviders } from './login-providers.js';
 
 const inPage = JSON.stringify;
 const CONTROL = 'control';
@@ -41,53 +39,22 @@ const HERE = 'location.pathname + location.search';
 const CLUSTER = 'document.querySelector(".top .cluster")?.innerText ?? ""';
 const BODY = 'document.body.innerText';
 
-/** GitHub as a login sees it: consent at once, a token, and whose it is. */
-function githubDouble(emailOf: () => { email: string; verified: boolean }): Server {
-  return createServer((request, response) => {
-    const url = new URL(request.url ?? '', 'http://github.example');
-    const json = (value: unknown) => {
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify(value));
-    };
-    request.resume();
-    if (url.pathname === '/login/oauth/authorize') {
-      const back = new URL(url.searchParams.get('redirect_uri') ?? '');
-      back.searchParams.set('code', 'a code');
-      back.searchParams.set('state', url.searchParams.get('state') ?? '');
-      response.writeHead(302, { location: back.href }).end();
-    } else if (url.pathname === '/login/oauth/access_token') {
-      json({ access_token: 'a token', token_type: 'bearer', scope: 'user:email' });
-    } else if (url.pathname === '/api/v3/user') json({ id: 77 });
-    else json([{ primary: true, ...emailOf() }]);
-  });
-}
-
-async function listening(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
 describe.skipIf(reason !== null)('sessions', () => {
   let browser: Chromium;
   let stage: GatewayStage;
   let tab: Page;
-  let github: Server;
-  const google = new OAuth2Server();
-  /** The answers of GitHub. */
-  let proven = { email: VIEWER, verified: true };
+  let providers: LoginProviders;
+  const google: Account = { email: ADMIN, isVerified: true };
+  const github: Account = { email: VIEWER, isVerified: true };
 
   beforeAll(async () => {
-    await google.issuer.keys.generate('RS256');
-    await google.start(0, '127.0.0.1');
-    google.service.on('beforeTokenSigning', ({ payload }: MutableToken) => {
-      Object.assign(payload, { sub: 'a', email: ADMIN, email_verified: true });
-    });
-    github = githubDouble(() => proven);
+    providers = new LoginProviders();
+    const at = await providers.prove({ google, github });
     const [id, secret] = ['a client', 'a secret'];
     stage = await startGateway({
       SVC_PROXY_CP_TOKEN: CONTROL,
-      SVC_PROXY_GOOGLE_BASE_URL: google.issuer.url ?? '',
-      SVC_PROXY_GITHUB_BASE_URL: await listening(github),
+      SVC_PROXY_GOOGLE_BASE_URL: at.google,
+      SVC_PROXY_GITHUB_BASE_URL: at.github,
       GOOGLE_CLIENT_ID: id,
       GOOGLE_CLIENT_SECRET: secret,
       GITHUB_CLIENT_ID: id,
@@ -107,9 +74,7 @@ describe.skipIf(reason !== null)('sessions', () => {
   afterAll(async () => {
     await browser.close();
     await stage.close();
-    await google.stop();
-    github.closeAllConnections();
-    github.close();
+    await providers.close();
   });
 
   /** A program with the key of the cluster. */
@@ -275,15 +240,25 @@ describe.skipIf(reason !== null)('sessions', () => {
 
   test('GitHub, and one who has not verified the address', async () => {
     await open('/dlq');
-    proven = { email: VIEWER, verified: false };
+    await providers.prove({ google, github: { email: VIEWER, isVerified: false } });
     await leave(clickOn('a[href^="/auth/github"]'));
     await says(tab, BODY).toContain('The address of mail is not verified.');
     expect(await tab.run('document.querySelectorAll("form").length')).toBe(1);
-    proven = { email: VIEWER, verified: true };
+    await providers.prove({ google, github });
     await leave(clickOn('a[href^="/auth/github"]'));
     await isAt('/');
     await says(tab, 'document.querySelector(".account").innerText').toContain(VIEWER);
     const refused = browser.logged.filter((text) => !/status of (40[134]|503)/.test(text));
     expect(refused).toEqual([]);
+    await logOut();
+  });
+
+  test('a provider that dies during a login leads back to the login page', async () => {
+    await open('/dlq');
+    await providers.prove({ google, github, isDying: true });
+    await leave(clickOn('a[href^="/auth/github"]'));
+    await says(tab, BODY).toContain('The provider did not answer.');
+    await send(VIEWER, PASSWORD);
+    await says(tab, 'document.querySelector(".account")?.innerText ?? ""').toContain(VIEWER);
   });
 });

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** From `test/process` and from `test/dist/process` alike. */
-const ROOT = findRoot(fileURLToPath(new URL('.', import.meta.url)));
+/** The checkout, from `test/process` and from `test/dist/process` alike. */
+export const ROOT = findRoot(fileURLToPath(new URL('.', import.meta.url)));
 /** What a node runs; `SVC_TEST_ENTRY` puts another build under the same tests. */
 const MAIN = process.env.SVC_TEST_ENTRY ?? join(ROOT, 'packages', 'broker', 'dist', 'main.js');
 
