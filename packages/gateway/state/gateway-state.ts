@@ -114,9 +114,9 @@ export class GatewayState {
   }
 
   /**
-   * Seeds, and makes the tenant that the environment names; the key that is made is logged once,
-   * by the node that made it. Resolves when all is there, or the gateway closes. Rejects with what
-   * no waiting helps.
+   * Seeds, and makes the tenant that the environment names. Where the environment gives no key, the
+   * one that is made is logged, once, by the node that made it. Resolves when all is there, or the
+   * gateway closes. Rejects with what no waiting helps.
    */
   async boot(settings: BootSettings): Promise<void> {
     const { bootstrap: wanted, operators } = settings;
@@ -150,7 +150,8 @@ export class GatewayState {
       return;
     }
     if (made.keyIssued) {
-      logger.info(TARGET, 'the bootstrap tenant was made', { tenant, apiKey: plaintext });
+      const shown = wanted.apiKey === null ? { apiKey: plaintext } : {};
+      logger.info(TARGET, 'the bootstrap tenant was made', { tenant, ...shown });
     }
     await this.#registerGiven(wanted.apiKey, made.clusterId);
   }
