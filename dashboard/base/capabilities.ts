@@ -36,7 +36,7 @@ export type Capability = keyof Capabilities;
 export interface RoleHeld {
   readonly role: string;
   readonly isOperator: boolean;
-  /** It is a role of a gateway's member. */
+  /** The role is that of a member behind a gateway, not that of a node's token. */
   readonly isMember: boolean;
 }
 

@@ -61,7 +61,7 @@ export function emailFault(email: string): string | null {
   return EMAIL.test(email.trim()) ? null : 'An address such as ada@example.com is needed.';
 }
 
-/** Only who logs in with a password has one. */
+/** Only users that log in with a password have one. */
 export function passwordFault(provider: NewUser['provider'], password: string): string | null {
   if (provider !== 'local') return null;
   const { min, max } = PASSWORD_LENGTH;

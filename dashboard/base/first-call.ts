@@ -1,4 +1,4 @@
-/** A line for a shell that tries a new key, so that nobody has to put one together. */
+/** A line for a shell that tries a new key. */
 import type { Scope } from './gateway-words.js';
 
 /**

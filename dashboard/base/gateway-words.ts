@@ -1,4 +1,4 @@
-/** Words of the gateway as people read them: roles, scopes, plans, what stops the pushes. */
+/** Roles, scopes, plans and reasons for blocked pushes, in words for readers. */
 import type { GatewayApi } from '@svc/gateway/api';
 import { formatBytes, formatDuration, formatInteger } from './format.js';
 
@@ -15,7 +15,7 @@ export const ROLE_WORDS: Readonly<Record<MemberRole, string>> = {
   viewer: 'read',
 };
 
-/** From the least to the most: what somebody new gets stands first. */
+/** From the least to the most; the first is what a new member gets by default. */
 export const MEMBER_ROLES: readonly MemberRole[] = ['viewer', 'consumer', 'producer', 'admin'];
 
 export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {

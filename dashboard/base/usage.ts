@@ -70,13 +70,13 @@ export function usageByKind(minutes: readonly UsageMinute[]): UsageOfKind[] {
   }).sort((a, b) => b.reqs - a.reqs);
 }
 
-/** A minute is told of when it is over and the gateway has stored it. */
+/** Seconds until a minute is in the answer: it has to be over, and stored by the gateway. */
 const TOLD_AFTER_S = 90;
 
 /**
- * Sums of buckets, oldest first. A minute that is not listed had no request, so what lies between
- * is 0 and not unknown; at the end it may not be told of yet, and what has nothing is left out. Of
- * minutes that cannot be read nothing is counted.
+ * Sums of buckets, oldest first. A minute that is not listed had no request, so an empty bucket is
+ * 0 and not unknown. The newest minutes may not be stored yet, so empty buckets at the end are left
+ * out. Minutes that cannot be read are not counted.
  */
 export function usageBuckets(
   minutes: readonly UsageMinute[],

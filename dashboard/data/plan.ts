@@ -12,7 +12,7 @@ type Plan = Success<'GET /api/console/overview'>;
 export type Features = Plan['features'];
 export type Feature = keyof Features;
 
-/** A plan changes by hand. */
+/** A plan changes rarely, so it is asked for rarely. */
 const EVERY_MS = 60_000;
 const ALL: Features = { streams: true, traces: true, kv: true, timers: true, ephemeral: true };
 
@@ -35,7 +35,7 @@ export function useFeaturesPoll(): Features | null {
   return featuresOf(isMember, poll);
 }
 
-/** Where the plan cannot be asked for, the server says page by page what is not in it. */
+/** If the plan cannot be read, all pages are shown, and the server refuses those that it lacks. */
 function featuresOf(isMember: boolean, { data, error }: Poll<Plan>): Features | null {
   if (data !== null) return data.features;
   return !isMember || error !== null ? ALL : null;

@@ -1,4 +1,4 @@
-/** Makes a user of a tenant with a first role. Only who logs in with a password gets one. */
+/** Makes a user of a tenant with a first role. Users of a provider get no password. */
 import { useState } from 'preact/hooks';
 import {
   type CellUsers,

@@ -197,7 +197,7 @@ class PortRequest {
     return true;
   }
 
-  /** The core hears of it as of a client that has gone. */
+  /** Tells the core, to which it is the same as a client that has gone. */
   #refuse(isLast: boolean): void {
     if (isLast) this.#exchange.refuse(BODIES_OVERLOADED_REFUSAL);
     else this.#exchange.refuseUnread(BODIES_OVERLOADED_REFUSAL);

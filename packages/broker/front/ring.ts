@@ -2,7 +2,7 @@
  * Bytes from one thread to another, in a ring of shared memory: one thread writes, one reads, and
  * nobody locks.
  *
- * What must hold:
+ * Invariants:
  * - `written - taken`, as 32-bit integers that wrap, is how many bytes stand in the ring: never
  *   less than 0, never more than its capacity, which is a power of two.
  * - Only the writer moves `written`, and only the reader `taken`. Bytes are copied before the
