@@ -44,6 +44,9 @@ export interface ConnectionBounds {
   readonly isTrustedProxy: (address: string) => boolean;
 }
 
+/** A connection was refused: so many are open, and so many have been refused. */
+export type OnFull = (open: number, refused: number) => void;
+
 export const UNBOUNDED: ConnectionBounds = {
   max: Number.MAX_SAFE_INTEGER,
   perAddressMax: null,
@@ -65,7 +68,7 @@ const FULL_HEAD =
 export class Connections {
   readonly #bounds: ConnectionBounds;
   readonly #nowMs: () => number;
-  readonly #onFull: () => void;
+  readonly #onFull: OnFull;
   readonly #nearAt: number;
   /** Idle connections that never had a request, and those that had one; the longest idle first. */
   readonly #silent = new Set<Idle>();
@@ -84,8 +87,7 @@ export class Connections {
   /** Number of connections ended to make room. */
   ended = 0;
 
-  /** `onFull` is called when a connection was refused. */
-  constructor(bounds: ConnectionBounds, nowMs: () => number, onFull: () => void) {
+  constructor(bounds: ConnectionBounds, nowMs: () => number, onFull: OnFull) {
     this.#bounds = bounds;
     this.#nowMs = nowMs;
     this.#onFull = onFull;
@@ -151,7 +153,7 @@ export class Connections {
     response.cork(() => {
       response.writeStatus(FULL_HEAD).end(FULL_TEXT, true);
     });
-    this.#onFull();
+    this.#onFull(this.open, this.refused);
   }
 
   /**

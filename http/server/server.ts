@@ -40,6 +40,7 @@ import { readBody } from '../exchange/body-reader.js';
 import {
   type ConnectionBounds,
   type Connections,
+  type OnFull,
   type TrackedRequest,
   UNBOUNDED,
 } from '../exchange/connections.js';
@@ -114,8 +115,7 @@ export interface HttpServerOptions {
   readonly serverId?: string;
   /** Bounds of connections; unbounded when left out. */
   readonly connections?: ConnectionBounds;
-  /** Called when a connection was refused because of those bounds. */
-  readonly onConnectionsFull?: () => void;
+  readonly onConnectionsFull?: OnFull;
   /**
    * Rules for `Host` and `Origin`. When left out, every name is served and no other origin is
    * allowed.

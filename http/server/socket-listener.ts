@@ -2,7 +2,12 @@
  * A port of the native layer: its connections within their bounds, and each request of theirs to
  * one handler. The front has one, and the gateway has another with a handler of its own.
  */
-import { type ConnectionBounds, Connections, TrackedRequest } from '../exchange/connections.js';
+import {
+  type ConnectionBounds,
+  Connections,
+  type OnFull,
+  TrackedRequest,
+} from '../exchange/connections.js';
 import type { TransportRequest, TransportResponse } from '../exchange/transport.js';
 import { loadUws, type Uws, type UwsApp, type UwsListenSocket } from '../exchange/uws.js';
 import { listenErrorOf } from './listen-error.js';
@@ -10,8 +15,7 @@ import { listenErrorOf } from './listen-error.js';
 export interface ListenerOptions {
   readonly bounds: ConnectionBounds;
   readonly nowMs: () => number;
-  /** Called when a connection was refused because of the bounds. */
-  readonly onFull: () => void;
+  readonly onFull: OnFull;
   /** Files in PEM; null: plain HTTP. */
   readonly tls: TlsFiles | null;
   /** Others listen on the same port, and each gets a part of the connections. */

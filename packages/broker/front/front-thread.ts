@@ -55,6 +55,10 @@ function report(one: ThreadReport): void {
   parentPort?.postMessage(one);
 }
 
+function reportFull(open: number, refused: number): void {
+  report({ kind: 'full', open, refused });
+}
+
 class FrontThreadProgram {
   readonly #data: ThreadData;
   readonly #meters: Meters = newMeters();
@@ -95,10 +99,7 @@ class FrontThreadProgram {
         authenticator: this.#authenticator,
         meters: this.#meters,
         connections: boundsOf(data),
-        onConnectionsFull: () => {
-          const { open, refused } = this.#server.connections;
-          report({ kind: 'full', open, refused });
-        },
+        onConnectionsFull: reportFull,
         sharesPort: true,
         elsewhere: service,
       },
@@ -122,7 +123,7 @@ class FrontThreadProgram {
       },
       tls: places.gateway.tls,
       connections: boundsOf(this.#data),
-      onConnectionsFull: (open, refused) => report({ kind: 'full', open, refused }),
+      onConnectionsFull: reportFull,
     });
   }
 

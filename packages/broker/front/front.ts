@@ -83,10 +83,7 @@ export class NodeFront {
         authenticator: this.#authenticator,
         meters,
         connections: bounds,
-        onConnectionsFull: () => {
-          const { open, refused } = this.#http.connections;
-          this.#tellFull(bounds.max, open, refused);
-        },
+        onConnectionsFull: (open, refused) => this.#tellFull(bounds.max, open, refused),
       },
       { monotonicMs: () => clock.nowMs(), health: () => unready(readableVersion) },
     );

@@ -57,16 +57,7 @@ export class GatewayPort {
     this.#core = core;
     this.#rim = new ListenerRim(options);
     this.#sockets = new SocketListener(
-      {
-        bounds: connections,
-        nowMs,
-        onFull: () => {
-          const { open, refused } = this.#sockets.connections;
-          onConnectionsFull(open, refused);
-        },
-        tls,
-        sharesPort: true,
-      },
+      { bounds: connections, nowMs, onFull: onConnectionsFull, tls, sharesPort: true },
       (response, request, tracked) => this.#handle(response, request, tracked),
     );
   }

@@ -145,15 +145,7 @@ export class GatewayListener {
     this.#secured = standingHeaders(parts.security.for(true).filter(isNotWritten));
     const { connections, onConnectionsFull, tls } = config;
     this.#sockets = new SocketListener(
-      {
-        bounds: connections,
-        nowMs,
-        onFull: () => {
-          const { open, refused } = this.#sockets.connections;
-          onConnectionsFull(open, refused);
-        },
-        tls,
-      },
+      { bounds: connections, nowMs, onFull: onConnectionsFull, tls },
       (response, request, tracked) => this.#handle(response, request, tracked),
     );
     this.#calls = new MemoryCalls(this.#sockets.connections, (response, request) =>
