@@ -55,18 +55,6 @@ export function port(standard: number): Kind<number> {
   };
 }
 
-/** Null when unset or blank. */
-export function optionalPort(meaningOfUnset: string): Kind<number | null> {
-  const kind = port(0);
-  return {
-    ...kind,
-    defaultText: meaningOfUnset,
-    parse: (given, name, environment) =>
-      (given ?? '').trim() === '' ? accepted(null) : kind.parse(given, name, environment),
-    show: (value) => (value === null ? '<unset>' : String(value)),
-  };
-}
-
 /** A host or an IP; the value is without the brackets that an IPv6 literal may come in. */
 export function host(standard: string, portName = 'PORT'): Kind<string> {
   return {

@@ -10,6 +10,7 @@ import {
   exactInteger,
   type Kind,
   MEGABYTE,
+  orUnset,
   quoted,
   refused,
   TIMER_MS_MAX,
@@ -57,18 +58,6 @@ const headerNames: Kind<string> = {
     return accepted(parts.join(', '));
   },
   show: quoted,
-};
-
-/** Null when unset or blank. */
-const burst: Kind<number | null> = {
-  label: 'integer',
-  defaultText: 'twice the rate',
-  minimum: 1,
-  parse: (given, name, environment) =>
-    (given ?? '').trim() === ''
-      ? accepted(null)
-      : exactInteger(1, { min: 1 }).parse(given, name, environment),
-  show: (value) => (value === null ? '<unset>' : String(value)),
 };
 
 const hsts: Kind<HstsMode> = {
@@ -140,7 +129,7 @@ export const EDGE_VARIABLES = {
   edgeBurst: variable(
     'gateway',
     'SVC_EDGE_BURST_PER_IP',
-    burst,
+    orUnset(exactInteger(1, { min: 1 }), 'twice the rate'),
     'such requests that may come at once',
   ),
   edgeWebRate: variable(

@@ -5,13 +5,12 @@
 import type { Role } from '@svc/gateway';
 import { list } from './door.js';
 import { exactTrue } from './gateway-limits.js';
-import { accepted, integer, type Kind, quoted, refused, secret } from './values.js';
+import { accepted, integer, type Kind, orUnset, quoted, refused, secret } from './values.js';
 import { variable } from './variable.js';
 
 /** Null when unset or blank: an empty secret is one that everybody knows. */
 export function optionalSecret(): Kind<string | null> {
-  const kind = secret();
-  return { ...kind, parse: (text) => accepted((text ?? '').trim() === '' ? null : (text ?? null)) };
+  return orUnset(secret(), '');
 }
 
 /** Null when unset or blank. */

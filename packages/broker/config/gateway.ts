@@ -2,11 +2,20 @@
  * The variables of the gateway itself (gateway 3): where it listens, whom it knows, and what it
  * makes at its first start. A switch is on with the word `true` alone.
  */
-import { host, optionalPort } from './addresses.js';
+import { host, port } from './addresses.js';
 import { list } from './door.js';
 import { exactTrue } from './gateway-limits.js';
 import { checked, given, optionalSecret } from './gateway-logins.js';
-import { accepted, integer, type Kind, quoted, refused, TIMER_MS_MAX } from './values.js';
+import {
+  accepted,
+  integer,
+  type Kind,
+  orUnset,
+  quoted,
+  refused,
+  secret,
+  TIMER_MS_MAX,
+} from './values.js';
 import { variable } from './variable.js';
 
 const MS = { min: 1, max: TIMER_MS_MAX };
@@ -42,15 +51,16 @@ const slug = (meaningOfUnset: string) =>
       : 'is not a slug: 1 to 63 letters, digits and dashes, and no dash at an end',
   );
 
-const apiKey: Kind<string | null> = {
-  ...optionalSecret(),
-  parse: (text, name) => {
-    const key = (text ?? '').trim() === '' ? null : (text ?? null);
-    return key === null || API_KEY.test(key)
-      ? accepted(key)
-      : refused(`${name} must begin with qk_ and have at most 256 characters`);
+const apiKey = orUnset(
+  {
+    ...secret(),
+    parse: (key = '', name) =>
+      API_KEY.test(key)
+        ? accepted(key)
+        : refused(`${name} must begin with qk_ and have at most 256 characters`),
   },
-};
+  '',
+);
 
 const hosts = list('list of hosts', (part) =>
   /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(part)
@@ -68,7 +78,7 @@ export const GATEWAY_VARIABLES = {
   gatewayPort: variable(
     'gateway',
     'SVC_PROXY_PORT',
-    optionalPort('`PORT`, which then serves the gateway alone'),
+    orUnset(port(0), '`PORT`, which then serves the gateway alone'),
     'port of the gateway; another one than `PORT` leaves the plain broker there',
   ),
   gatewayBindAddress: variable(

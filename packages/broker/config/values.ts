@@ -104,6 +104,17 @@ export function exactInteger(standard: number, { min, max }: NumberBounds): Kind
   };
 }
 
+/** Null when unset or blank, else as `kind`. */
+export function orUnset<Value>(kind: Kind<Value>, meaningOfUnset: string): Kind<Value | null> {
+  return {
+    ...kind,
+    defaultText: meaningOfUnset,
+    parse: (given, name, environment) =>
+      (given ?? '').trim() === '' ? accepted(null) : kind.parse(given, name, environment),
+    show: (value) => (value === null ? '<unset>' : kind.show(value)),
+  };
+}
+
 /** A percentage, fractions too; everything outside 1..100 is silently the default. */
 export function percent(standard: number): Kind<number> {
   return {
