@@ -445,23 +445,26 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.#response.close();
   }
 
-  #write(status: Status, type: string, body: AnswerBody, ...end: AnswerEnd): void {
-    if (this.gate === null || body instanceof AnswerText) this.#send(status, type, body, ...end);
-    else this.#hold(status, type, body, end); // Apart: its function would cost every answer.
-  }
-
-  #hold(status: Status, type: string, body: string | Uint8Array, end: AnswerEnd): void {
-    holdAnswer(this, status, body, (kept) => this.#send(status, type, kept, ...end));
-  }
-
-  #send(status: Status, contentType: string, body: AnswerBody, ...end: AnswerEnd): void {
-    const [retryAfter, cacheControl, close, entityTag = null] = end;
+  #write(
+    status: Status,
+    type: string,
+    body: AnswerBody,
+    retryAfter: boolean | number,
+    cacheControl: string | null,
+    close: boolean,
+    entityTag: string | null = null,
+  ): void {
+    if (this.gate !== null && !(body instanceof AnswerText)) {
+      // Apart: its function would cost every answer.
+      this.#hold(status, type, body, [retryAfter, cacheControl, close, entityTag]);
+      return;
+    }
     if (this.#state !== 'open') return;
     const response = this.#response;
     const closing = close || this.#rim.stopping;
     this.#beforeAnswer();
     response.cork(() => {
-      response.writeStatus(headWith(headOf(status, contentType), this.#headers));
+      response.writeStatus(headWith(headOf(status, type), this.#headers));
       if (retryAfter) response.writeHeader('Retry-After', String(Number(retryAfter)));
       if (status === '401 Unauthorized') response.writeHeader('WWW-Authenticate', 'Bearer');
       if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
@@ -475,13 +478,12 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.#settle('answered');
   }
 
+  #hold(status: Status, type: string, body: string | Uint8Array, end: AnswerEnd): void {
+    holdAnswer(this, status, body, (kept) => this.#write(status, type, kept, ...end));
+  }
+
   /** Hands over what the socket takes; the rest follows as the reader takes it. */
-  #stream(
-    status: Status,
-    contentType: string,
-    bytes: Uint8Array,
-    cacheControl: string | null,
-  ): void {
+  #stream(status: Status, type: string, bytes: Uint8Array, cacheControl: string | null): void {
     if (this.#state !== 'open') return;
     if (this.#isRefusable && !this.reserve(bytes.length)) {
       this.refuse(ANSWERS_OVERLOADED_REFUSAL);
@@ -492,17 +494,13 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     let done = false;
     this.#beforeAnswer();
     response.cork(() => {
-      response.writeStatus(headWith(headOf(status, contentType), this.#headers));
+      response.writeStatus(headWith(headOf(status, type), this.#headers));
       if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
       this.#writeHeaders();
       done = response.tryEnd(bytes, bytes.length)[1];
     });
-    if (done) {
-      this.#answer = null;
-      this.#settle('answered');
-      return;
-    }
-    this.#waitForReader((offset) => this.#continue(offset));
+    if (done) this.#settle('answered');
+    else this.#waitForReader((offset) => this.#continue(offset));
   }
 
   #waitForReader(onWritable: (offset: number) => boolean): void {

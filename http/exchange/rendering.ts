@@ -13,7 +13,7 @@ export type AnswerEnd = readonly [
   retryAfter: boolean | number,
   cacheControl: string | null,
   close: boolean,
-  entityTag?: string | null,
+  entityTag: string | null,
 ];
 
 /** Hears every answer, also one for a client that has gone. */
