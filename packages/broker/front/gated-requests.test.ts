@@ -4,7 +4,7 @@
 // the test; both in this thread.
 import { type KvOutcome, kvJson } from '@svc/engine';
 import { createServer, type HttpServer, type Service } from '@svc/http';
-import { RawClient, TestFront, until } from '@svc/http/testing';
+import { grantWith, RawClient, TestFront, until } from '@svc/http/testing';
 import { DEFAULT_TENANT } from '@svc/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { RemoteService } from './remote-service.js';
@@ -21,18 +21,6 @@ const GATE = {
   ephemeralNeedsGrant: false,
   tenantsMax: 10,
   bands: { releasePct: 90, hotPct: 80 },
-};
-const LIMITS = {
-  enabled: true,
-  maxRows: null,
-  maxBytes: null,
-  maxTimers: null,
-  maxTimerHorizonSeconds: null,
-  maxReadsPerSecond: null,
-  maxWritesPerSecond: null,
-  maxQueues: null,
-  maxMessagesPerSecond: null,
-  maxQueries: null,
 };
 const PUT = '{"op":"put","ns":"n","key":"k","value":{ "a": 1.0 },"forever":true}';
 const STORED: KvOutcome = { kind: 'kv', failure: null, results: [{ kind: 'put', version: 7 }] };
@@ -150,7 +138,7 @@ describe('the gate of the core', () => {
   });
 
   test('charges a call until its outcome is known, though the client goes', async () => {
-    core.service.surfaces.grants.set(`kv ${DEFAULT_TENANT}`, { ...LIMITS, maxRows: 1 });
+    core.service.surfaces.grants.set(`kv ${DEFAULT_TENANT}`, grantWith({ maxRows: 1 }));
     const settled: (() => void)[] = [];
     core.service.kv.call = (_, reply) => void settled.push(() => reply.send(STORED));
     const first = newClient();
@@ -167,13 +155,13 @@ describe('the gate of the core', () => {
 
 describe('a transaction', () => {
   test('is refused by the gate in its own words', async () => {
-    core.service.surfaces.grants.set(`kv ${DEFAULT_TENANT}`, { ...LIMITS, enabled: false });
+    core.service.surfaces.grants.set(`kv ${DEFAULT_TENANT}`, grantWith({ enabled: false }));
     const text = '403 {"transactionId":"","success":false,"reason":"feature_gated"';
     expect(await transact(`"kv":[${PUT}]`)).toContain(text);
   });
 
   test('may not have a timer beyond the horizon that is granted', async () => {
-    const granted = { ...LIMITS, maxTimerHorizonSeconds: 10 };
+    const granted = grantWith({ maxTimerHorizonSeconds: 10 });
     core.service.surfaces.grants.set(`kv ${DEFAULT_TENANT}`, granted);
     const timer = (key: string, delayMs: number) =>
       JSON.stringify({ op: 'schedule', queue: 'q', timerKey: key, txn: 'x', delayMs, payload: '' });
@@ -220,7 +208,7 @@ test('a read that waits ends with its client, and leaves nothing', async () => {
 });
 
 test('a thread that ends settles what its calls were charged with their outcomes', async () => {
-  core.service.surfaces.grants.set(`kv ${DEFAULT_TENANT}`, { ...LIMITS, maxRows: 1 });
+  core.service.surfaces.grants.set(`kv ${DEFAULT_TENANT}`, grantWith({ maxRows: 1 }));
   const sent: boolean[] = [];
   let settle = () => {};
   core.service.kv.call = (_, reply) => {

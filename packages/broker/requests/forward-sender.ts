@@ -131,7 +131,7 @@ export class ForwardSender {
     const forwarded = { term: leader.term, deadlineMs: untilMs, origin, command };
     const w = kept.begin();
     const body = writeForwarded(w, forwarded, nowMs);
-    const head = w.length <= COPIED_BYTES_MAX ? w.bytes.subarray(0, w.length) : w.copied();
+    const head = w.length <= COPIED_BYTES_MAX ? w.view() : w.copied();
     const parts = body === null ? [head] : [head, body];
     const timeoutMs = Math.min(attemptMs(request), Math.max(1, untilMs - nowMs));
     request.origin = origin;

@@ -183,7 +183,7 @@ export class ByteWriter {
 
   /** What was written: a view while little is wasted, else a copy of the exact size. */
   finish(): Uint8Array {
-    const view = this.bytes.subarray(0, this.length);
+    const view = this.view();
     return this.bytes.length - this.length > this.length / 4 + 64 ? view.slice() : view;
   }
 
