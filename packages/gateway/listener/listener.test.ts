@@ -475,6 +475,25 @@ describe('a client', () => {
     expect((await client.request('/healthz')).status).toBe(200);
   });
 
+  test('whose push has the time of the edge shares its alarm with others', async () => {
+    const passed = { ...admitted().passed, target: { body: 'push' } } as Admitted['passed'];
+    front.service.onSubmit = () => {};
+    let deciding = 0;
+    admit = () => {
+      clock.advance(++deciding / 4);
+      const body = Buffer.from(BODY);
+      return admitted({ passed, countsAnswer: true, body, timeoutMs: 2 * REQUEST_MS });
+    };
+    const alarms = clock.waiting;
+    const pushes = [1, 2].map(() =>
+      fetch(`http://127.0.0.1:${port}${PUSH}`, { method: 'POST', body: BODY }),
+    );
+    await until(() => front.service.submitted.length === 2);
+    expect(clock.waiting).toBe(alarms + 1);
+    clock.advance(REQUEST_MS);
+    for (const push of pushes) expect((await push).status).toBe(504);
+  });
+
   test('that waits for too long is answered 504', async () => {
     front.service.onPop = () => {};
     const answer = client.request('/api/v1/pop/queue/q?wait=true');

@@ -237,8 +237,19 @@ export class GatewayListener {
     const origin = head.getHeader('origin');
     const secured = secure ? this.#secured : this.#plain;
     const answerHeaders = origin === '' ? secured : [...secured, ...origins.headersFor(origin)];
-    const given = { exchange, response, method, path, query, head, headers, client };
-    return { ...given, atMs: this.#parts.clock.nowMs(), isSecure: secure, answerHeaders };
+    return {
+      exchange,
+      response,
+      method,
+      path,
+      query,
+      head,
+      headers,
+      client,
+      atMs: this.#parts.clock.nowMs(),
+      isSecure: secure,
+      answerHeaders,
+    };
   }
 
   #edge({ client, method, path, head, headers, atMs }: Arrival): Refusal | null {
@@ -484,7 +495,8 @@ export class GatewayListener {
     const edgeMs = edgeTimeoutMs(this.#config.timeouts, path, waitMs);
     const leftMs = edgeMs === null ? timeoutMs : atMs + edgeMs - this.#parts.clock.nowMs();
     if (leftMs >= timeoutMs) return { ms: timeoutMs, refusal: REFUSALS.upstreamTimeout };
-    return { ms: Math.max(0, leftMs), refusal: TIMED_OUT };
+    // Whole: with a fraction hardly two requests would share an alarm (`time-limits.ts`).
+    return { ms: Math.max(0, Math.floor(leftMs)), refusal: TIMED_OUT };
   }
 
   #identity(cluster: ClusterView | null, { isFacade }: RelayedRequest): Identity {
