@@ -1,10 +1,8 @@
 /** The deny-list: sessions that ended before their time. */
 import { NIL_ID } from '../base/random.js';
 import { pages } from '../store/kv.js';
-import { type Actor, change, heldOf, type Records } from './batch.js';
+import { type Actor, CASCADE_OPS, change, heldOf, type Records } from './batch.js';
 import { REVOKED } from './rows.js';
-
-const OPS_MAX = 240;
 
 /**
  * Puts a session on the list until its token ends by itself; every node forgets whom it took for
@@ -40,8 +38,8 @@ export async function sweepRevoked({ store, clock }: Records): Promise<void> {
   const nowUs = clock.wallUs();
   for await (const rows of pages(store, namespace, '#')) {
     const ended = rows.filter((row) => heldOf(REVOKED, row).value.expires_at_us <= nowUs);
-    for (let at = 0; at < ended.length; at += OPS_MAX) {
-      const some = ended.slice(at, at + OPS_MAX);
+    for (let at = 0; at < ended.length; at += CASCADE_OPS) {
+      const some = ended.slice(at, at + CASCADE_OPS);
       await store.batch(some.map(({ key }) => ({ op: 'delete', namespace, key })));
     }
   }
