@@ -51,6 +51,7 @@ export {
   type QueueFigures,
   QueueMeters,
 } from './queue-meters.js';
+export * from './record-names.js';
 export * from './standby-answers.js';
 export { Summary, type SummaryPart } from './summary.js';
 export * from './surface-answers.js';

@@ -3,52 +3,69 @@
  * that vouch for them, and what becomes of somebody new.
  */
 import type { Role } from '@svc/gateway';
+import { emailOf, slugOf } from '@svc/wire';
 import { list } from './door.js';
 import { exactTrue } from './gateway-limits.js';
 import { accepted, integer, type Kind, orUnset, quoted, refused, secret } from './values.js';
 import { variable } from './variable.js';
 
-/** Null when unset or blank: an empty secret is one that everybody knows. */
-export function optionalSecret(): Kind<string | null> {
-  return orUnset(secret(), '');
+/**
+ * Null when unset or blank: an empty secret is one that everybody knows. One that `of` has null for
+ * is refused, and not shown.
+ */
+export function optionalSecret(
+  of: (value: string) => string | null = (value) => value,
+  rule = '',
+): Kind<string | null> {
+  const parse: Kind<string | null>['parse'] = (text = '', name) =>
+    of(text) === null ? refused(`${name} ${rule}`) : accepted(text);
+  return orUnset({ ...secret(), parse }, '');
 }
 
 /** Null when unset or blank. */
 export function given(meaningOfUnset: string): Kind<string | null> {
-  return checked('string', meaningOfUnset, () => null);
+  return checked('string', meaningOfUnset, (value) => value, '');
 }
 
-/** As `given`; `fault` is what is wrong with a value. */
-export function checked(
+/** As `given`, in the spelling of `of`; one that it has null for is refused with `fault`. */
+function checked(
   label: string,
   meaningOfUnset: string,
-  fault: (value: string) => string | null,
+  of: (value: string) => string | null,
+  fault: string,
 ): Kind<string | null> {
   return {
     label,
     defaultText: meaningOfUnset,
     minimum: null,
     parse: (text, name) => {
-      const value = (text ?? '').trim() || null;
-      const why = value === null ? null : fault(value);
-      return why === null ? accepted(value) : refused(`${name}=${value}: ${why}`);
+      const value = (text ?? '').trim();
+      if (value === '') return accepted(null);
+      const spelled = of(value);
+      return spelled === null ? refused(`${name}=${value}: ${fault}`) : accepted(spelled);
     },
     show: (value) => (value === null ? '<unset>' : quoted(value)),
   };
 }
 
+/** In lower case. */
+export function slug(meaningOfUnset: string): Kind<string | null> {
+  const fault = 'is not a slug: 1 to 63 letters, digits and dashes, and no dash at an end';
+  return checked('slug', meaningOfUnset, slugOf, fault);
+}
+
 function url(meaningOfUnset: string): Kind<string | null> {
-  return checked('URL', meaningOfUnset, (value) => {
-    const isWeb = URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
-    return isWeb ? null : 'is not a URL of http or https, such as https://svc.example';
-  });
+  const fault = 'is not a URL of http or https, such as https://svc.example';
+  const of = (value: string) =>
+    URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) ? value : null;
+  return checked('URL', meaningOfUnset, of, fault);
 }
 
 const DOMAIN = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i;
 const NOT_DOMAIN = 'is not a domain, such as svc.example';
 
 const emails = list('list of addresses', (part) =>
-  /^[^\s@]+@[^\s@]+$/.test(part) ? null : `\`${part}\` is not an address of mail`,
+  emailOf(part) !== null ? null : `\`${part}\` is not an address of mail`,
 );
 
 /** Null when unset; set and blank names nobody. */
@@ -127,7 +144,7 @@ export const GATEWAY_LOGIN_VARIABLES = {
   gatewayCookieDomain: variable(
     'gateway',
     'SVC_PROXY_COOKIE_DOMAIN',
-    checked('domain', 'the host alone', (value) => (DOMAIN.test(value) ? null : NOT_DOMAIN)),
+    checked('domain', 'the host alone', (value) => (DOMAIN.test(value) ? value : null), NOT_DOMAIN),
     'domain of the cookie of a session, which then needs TLS',
   ),
   gatewayPublicUrl: variable(
@@ -169,7 +186,7 @@ export const GATEWAY_LOGIN_VARIABLES = {
   gatewayAutoProvisionTenant: variable(
     'gateway',
     'SVC_PROXY_AUTOPROVISION_TENANT',
-    given(''),
+    slug(''),
     'slug of the tenant of such users',
   ),
   gatewayDefaultRole: variable(

@@ -44,7 +44,7 @@ test('providers, and whom they bring', () => {
     GITHUB_CLIENT_ID: 'alone',
     SVC_PROXY_GOOGLE_BASE_URL: 'http://127.0.0.1:9',
     SVC_PROXY_AUTOPROVISION: 'true',
-    SVC_PROXY_AUTOPROVISION_TENANT: 'acme',
+    SVC_PROXY_AUTOPROVISION_TENANT: 'Acme',
     SVC_PROXY_DEFAULT_ROLE: 'emperor',
     SVC_PROXY_AUTH_PORTAL_URL: 'https://login.example/x',
   });
@@ -64,6 +64,7 @@ test.each([
   ['SVC_PROXY_PORT', '65536', 'not a port'],
   ['SVC_PROXY_BIND_ADDR', '0.0.0.0:80', 'carries a port'],
   ['SVC_PROXY_DEFAULT_CLUSTER', 'a.b', 'not a slug'],
+  ['SVC_PROXY_AUTOPROVISION_TENANT', 'a b', 'not a slug'],
   ['SVC_PROXY_COOKIE_NAME', 'a;b', 'not the name of a cookie'],
   ['SVC_PROXY_BOOTSTRAP_TENANT', '-', 'not a slug'],
   ['SVC_PROXY_BOOTSTRAP_EMAIL', 'x', 'not an address of mail'],
@@ -79,21 +80,26 @@ test.each([
   expect(config).toMatchObject({ error: expect.stringContaining(`${name}=${value}`) });
 });
 
-test.each(['x', `qk_${'x'.repeat(254)}`])(
-  'a bad key ends the boot, and is not shown: %#',
-  (key) => {
-    const error = 'SVC_PROXY_BOOTSTRAP_API_KEY must begin with qk_ and have at most 256 characters';
-    expect(readConfig({ SVC_PROXY_BOOTSTRAP_API_KEY: key }, 'here')).toMatchObject({ error });
-  },
-);
+test.each([
+  ['API_KEY', 'x', 'must begin with qk_ and have at most 256 characters'],
+  ['API_KEY', `qk_${'x'.repeat(254)}`, 'must begin with qk_ and have at most 256 characters'],
+  ['PASSWORD', 'x'.repeat(11), 'must have 12 to 128 characters'],
+  ['PASSWORD', 'x'.repeat(129), 'must have 12 to 128 characters'],
+])('a bad secret ends the boot, and is not shown: %s', (what, secret, rule) => {
+  const name = `SVC_PROXY_BOOTSTRAP_${what}`;
+  expect(readConfig({ [name]: secret }, 'here')).toMatchObject({ error: `${name} ${rule}` });
+});
 
 test('names are as the records have them', () => {
-  const { boot, host, port } = settingsOf({
+  const { boot, host, passage, port } = settingsOf({
     SVC_PROXY_BOOTSTRAP_TENANT: ' Acme ',
     SVC_PROXY_BOOTSTRAP_EMAIL: 'Ann@Acme.example',
+    SVC_PROXY_BOOTSTRAP_PASSWORD: ' twelve '.padEnd(12),
+    SVC_PROXY_DEFAULT_CLUSTER: 'Acme',
     SVC_PROXY_PORT: ' 8080 ',
     SVC_PROXY_BIND_ADDR: '[::1]',
   });
-  expect([host, port]).toEqual(['::1', 8080]);
-  expect(boot.bootstrap).toMatchObject({ tenant: 'acme', email: 'ann@acme.example' });
+  expect([host, port, passage.defaultCluster]).toEqual(['::1', 8080, 'acme']);
+  const password = ' twelve     ';
+  expect(boot.bootstrap).toMatchObject({ tenant: 'acme', email: 'ann@acme.example', password });
 });

@@ -2,65 +2,43 @@
  * The variables of the gateway itself (gateway 3): where it listens, whom it knows, and what it
  * makes at its first start. A switch is on with the word `true` alone.
  */
+import {
+  emailOf,
+  GIVEN_API_KEY_RULE,
+  givenApiKeyOf,
+  NEW_PASSWORD_RULE,
+  newPasswordOf,
+  planCodeOf,
+} from '@svc/wire';
 import { host, port } from './addresses.js';
 import { list } from './door.js';
 import { exactTrue } from './gateway-limits.js';
-import { checked, given, optionalSecret } from './gateway-logins.js';
-import {
-  accepted,
-  integer,
-  type Kind,
-  orUnset,
-  quoted,
-  refused,
-  secret,
-  TIMER_MS_MAX,
-} from './values.js';
+import { given, optionalSecret, slug } from './gateway-logins.js';
+import { accepted, integer, type Kind, orUnset, quoted, refused, TIMER_MS_MAX } from './values.js';
 import { variable } from './variable.js';
 
 const MS = { min: 1, max: TIMER_MS_MAX };
 
-/** `standard` when unset or blank; what does not match is refused. */
-function word(standard: string, pattern = /^/, what = ''): Kind<string> {
+/** `standard` when unset or blank; one that `of` has null for is refused. */
+function word(
+  standard: string,
+  of: (value: string) => string | null = (value) => value,
+  what = '',
+): Kind<string> {
   return {
     label: 'string',
     defaultText: standard,
     minimum: null,
     parse: (value, name) => {
       const text = (value ?? '').trim() || standard;
-      return pattern.test(text) ? accepted(text) : refused(`${name}=${text} is not ${what}`);
+      const spelled = of(text);
+      return spelled === null ? refused(`${name}=${text} is not ${what}`) : accepted(spelled);
     },
     show: quoted,
   };
 }
 
-/**
- * Names of records as the gateway takes them, which a node without one does not load. What is
- * refused here ends the start before anything listens.
- */
-const SLUG = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
-const EMAIL = /^(?=.{3,254}$)[^\s@]+@[^\s@]+$/;
-const PLAN_CODE = /^[a-z][a-z0-9-]{0,62}$/;
-const API_KEY = /^qk_.{0,253}$/;
 const COOKIE = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
-
-const slug = (meaningOfUnset: string) =>
-  checked('slug', meaningOfUnset, (value) =>
-    SLUG.test(value)
-      ? null
-      : 'is not a slug: 1 to 63 letters, digits and dashes, and no dash at an end',
-  );
-
-const apiKey = orUnset(
-  {
-    ...secret(),
-    parse: (key = '', name) =>
-      API_KEY.test(key)
-        ? accepted(key)
-        : refused(`${name} must begin with qk_ and have at most 256 characters`),
-  },
-  '',
-);
 
 const hosts = list('list of hosts', (part) =>
   /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(part)
@@ -204,7 +182,7 @@ export const GATEWAY_VARIABLES = {
   gatewayCookieName: variable(
     'gateway',
     'SVC_PROXY_COOKIE_NAME',
-    word('svc_session', COOKIE, 'the name of a cookie'),
+    word('svc_session', (value) => (COOKIE.test(value) ? value : null), 'the name of a cookie'),
     'cookie of a session',
   ),
   gatewayOperatorEnabled: variable(
@@ -228,25 +206,25 @@ export const GATEWAY_VARIABLES = {
   gatewayBootstrapEmail: variable(
     'gateway',
     'SVC_PROXY_BOOTSTRAP_EMAIL',
-    word('admin@localhost', EMAIL, 'an address of mail'),
+    word('admin@localhost', emailOf, 'an address of mail'),
     'its administrator',
   ),
   gatewayBootstrapPassword: variable(
     'gateway',
     'SVC_PROXY_BOOTSTRAP_PASSWORD',
-    optionalSecret(),
-    'the password of the administrator; unset: none',
+    optionalSecret(newPasswordOf, NEW_PASSWORD_RULE),
+    'the password of the administrator, 12 to 128 characters; unset: none',
   ),
   gatewayBootstrapPlan: variable(
     'gateway',
     'SVC_PROXY_BOOTSTRAP_PLAN',
-    word('dev', PLAN_CODE, 'the code of a plan'),
+    word('dev', planCodeOf, 'the code of a plan'),
     'its plan: `free`, `dev`, `pro` or `dedicated-s`',
   ),
   gatewayBootstrapApiKey: variable(
     'gateway',
     'SVC_PROXY_BOOTSTRAP_API_KEY',
-    apiKey,
+    optionalSecret(givenApiKeyOf, GIVEN_API_KEY_RULE),
     'a key of it that is known beforehand, beginning with `qk_`; unset: one is made and logged',
   ),
 };

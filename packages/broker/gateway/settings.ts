@@ -15,7 +15,7 @@ export function gatewaySettings(config: Config): GatewaySettings {
     tls: tlsOf(config),
     passage: {
       sharedHosts: new Set(config.gatewaySharedHosts.map((host) => host.toLowerCase())),
-      defaultCluster: config.gatewayDefaultCluster?.toLowerCase() ?? null,
+      defaultCluster: config.gatewayDefaultCluster,
       operatorEnabled: config.gatewayOperatorEnabled,
       devInsecure: config.gatewayInsecure,
       isEnforced: config.gatewayEnforce,
@@ -128,8 +128,8 @@ function tlsOf({ gatewayTlsCertificate, gatewayTlsKey }: Config): GatewaySetting
 function bootstrapOf(config: Config): GatewaySettings['boot']['bootstrap'] {
   if (config.gatewayBootstrapTenant === null) return null;
   return {
-    tenant: config.gatewayBootstrapTenant.toLowerCase(),
-    email: config.gatewayBootstrapEmail.toLowerCase(),
+    tenant: config.gatewayBootstrapTenant,
+    email: config.gatewayBootstrapEmail,
     password: config.gatewayBootstrapPassword,
     plan: config.gatewayBootstrapPlan,
     apiKey: config.gatewayBootstrapApiKey,

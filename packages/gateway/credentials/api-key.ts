@@ -1,11 +1,9 @@
 /** API keys: how one is made, and how it is known again without being stored. */
 import { createHash, hash, timingSafeEqual } from 'node:crypto';
+import { API_KEY_PREFIX } from '@svc/wire';
 import type { Random } from '../base/random.js';
 
-export const KEY_PREFIX = 'qk_';
 const KEY_BYTES = 32;
-/** The longest that is looked up. Ours have 51 characters; one that is given may have more. */
-export const KEY_LENGTH_MAX = 256;
 
 export interface NewApiKey {
   /** Shown once. */
@@ -15,7 +13,7 @@ export interface NewApiKey {
 
 export function newApiKey(random: Random): NewApiKey {
   const text = Buffer.from(random.bytes(KEY_BYTES)).toString('base64url');
-  const plaintext = `${KEY_PREFIX}live_${text}`;
+  const plaintext = `${API_KEY_PREFIX}live_${text}`;
   return { plaintext, hash: hashOfKey(plaintext) };
 }
 

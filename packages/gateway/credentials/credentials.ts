@@ -3,6 +3,7 @@
  * where that is fresh, else from the store. A credential that never was, one that ended and one
  * that was revoked get the same answer.
  */
+import { API_KEY_LENGTH_MAX, slugOf } from '@svc/wire';
 import type { Role } from '../base/access.js';
 import type { Caller, KeyCaller, SessionCaller } from '../base/caller.js';
 import type { Clock } from '../base/clock.js';
@@ -10,13 +11,12 @@ import type { ClusterView } from '../base/cluster-view.js';
 import { NIL_ID } from '../base/random.js';
 import type { Records } from '../records/batch.js';
 import { read } from '../records/batch.js';
-import { slugOf } from '../records/checks.js';
 import { loadClusterView } from '../records/clusters.js';
 import { findKeyByHash, noteKeyUses } from '../records/keys.js';
 import { CLUSTER_ROLES, CLUSTERS, USERS } from '../records/rows.js';
 import { isRevoked } from '../records/sessions.js';
 import { StoreUnavailableError } from '../store/kv.js';
-import { hashOfKey, KEY_LENGTH_MAX } from './api-key.js';
+import { hashOfKey } from './api-key.js';
 import type { Epochs } from './epochs.js';
 import { Known, type KnownOptions, type MaybePromise } from './known.js';
 import type { Presented } from './presented.js';
@@ -133,7 +133,7 @@ export class Credentials {
         claims === null ? null : this.#session(claims),
       );
     }
-    if (presented.text.length > KEY_LENGTH_MAX) return null;
+    if (presented.text.length > API_KEY_LENGTH_MAX) return null;
     return this.#keys.get(hashOfKey(presented.text));
   }
 

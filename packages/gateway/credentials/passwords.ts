@@ -6,6 +6,7 @@
  * of an answer says nothing about who has an account.
  */
 import bcrypt from '@node-rs/bcrypt';
+import type { GivenPassword } from '../records/bootstrap.js';
 import { Turns } from './turns.js';
 
 const COST = 10;
@@ -30,6 +31,14 @@ export class Passwords {
     return this.#turns.run(() => bcrypt.hash(password, { cost: COST }));
   }
 
+  /** A password that was sent, for a change that finds out whether it is needed. */
+  given(password: string): GivenPassword {
+    return {
+      hash: () => this.hash(password),
+      isOf: (hash) => this.verify(password, hash),
+    };
+  }
+
   /** `hash`: of the user; undefined where there is none. Rejects as `hash` does. */
   verify(password: string, hash: string | undefined): Promise<boolean> {
     if (password.length > LENGTH_MAX) return this.verify('', undefined);
@@ -38,10 +47,4 @@ export class Passwords {
       return isRight && hash !== undefined;
     });
   }
-}
-
-/** The fault of a new password (gateway 8); null: none. bcrypt reads its first 72 bytes. */
-export function passwordFault(password: string): string | null {
-  if (password.length >= 12 && password.length <= 128) return null;
-  return 'password must have 12 to 128 characters';
 }

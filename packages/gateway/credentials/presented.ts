@@ -1,5 +1,5 @@
 /** The credential that a request brings, as it is (specification, Gateway credentials 2 and 6). */
-import { KEY_LENGTH_MAX, KEY_PREFIX } from './api-key.js';
+import { API_KEY_LENGTH_MAX, API_KEY_PREFIX } from '@svc/wire';
 
 export type Presented =
   | { readonly kind: 'key'; readonly text: string }
@@ -30,14 +30,14 @@ export function presentedBy(
   if (isApi && fetchMode?.toLowerCase() === 'navigate') return null;
   const text = (authorization ?? '').trim().replace(BEARER, '').trim();
   if (text !== '' && text.toLowerCase() !== 'bearer') {
-    if (text.startsWith(KEY_PREFIX))
-      return { kind: 'key', text: text.slice(0, KEY_LENGTH_MAX + 1) };
+    if (text.startsWith(API_KEY_PREFIX))
+      return { kind: 'key', text: text.slice(0, API_KEY_LENGTH_MAX + 1) };
     return { kind: 'session', token: text.slice(0, TOKEN_LENGTH_MAX + 1), isCookie: false };
   }
   if (cookie === undefined) return null;
   for (const name of cookieNames) {
     const token = cookieValue(cookie, name);
-    if (token === null || token === '' || token.startsWith(KEY_PREFIX)) continue;
+    if (token === null || token === '' || token.startsWith(API_KEY_PREFIX)) continue;
     return { kind: 'session', token: token.slice(0, TOKEN_LENGTH_MAX + 1), isCookie: true };
   }
   return null;

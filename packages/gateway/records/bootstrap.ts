@@ -1,7 +1,8 @@
 /**
  * A tenant with a cluster, an administrator and a key, in one batch (gateway 9). Repeated, with the
  * same names, it changes nothing and gives the key to nobody a second time; nodes that boot at the
- * same moment make one of each.
+ * same moment make one of each. Nothing here changes a password: another one than the administrator
+ * has is a conflict, for whoever sent it would take it for the one in force.
  */
 import { SCOPES } from '../base/access.js';
 import {
@@ -28,10 +29,17 @@ export interface Bootstrap {
   readonly clusterSlug: string;
   readonly planCode: string;
   readonly adminEmail: string;
-  readonly passwordHash?: string;
+  /** Absent: a new administrator has none. */
+  readonly password?: GivenPassword;
   readonly keyName: string;
   /** Hash of the key that is handed out when there is none of that name. */
   readonly keyHash: string;
+}
+
+/** A password in plain text, and its hashes (`credentials/passwords.ts`). */
+export interface GivenPassword {
+  hash(): Promise<string>;
+  isOf(hash: string | undefined): Promise<boolean>;
 }
 
 export interface Bootstrapped {
@@ -82,19 +90,22 @@ async function administrator(
   records: Records,
   batch: RecordBatch,
   { cluster, tenant }: MadeCluster,
-  { adminEmail, passwordHash }: Bootstrap,
+  { adminEmail, password }: Bootstrap,
 ): Promise<UserRow | Refused> {
   const held = await readBy(records, USERS, adminEmail);
   if (held === null) {
     return insertUser(batch, {
       tenantId: tenant.id,
       email: adminEmail,
-      ...(passwordHash === undefined ? {} : { passwordHash }),
+      ...(password === undefined ? {} : { passwordHash: await password.hash() }),
       roles: [{ clusterId: cluster.id, role: 'admin' }],
       action: 'user_created',
     });
   }
   if (held.value.tenant_id !== tenant.id) return refused('invalid', 'the email is taken');
+  if (password !== undefined && !(await password.isOf(held.value.password_hash))) {
+    return refused('conflict', 'the administrator has another password, or none');
+  }
   const role = await read(records, CLUSTER_ROLES, `${held.value.id}/${cluster.id}`);
   if (role === null) {
     batch.check(USERS, held);

@@ -1,4 +1,7 @@
-/** Checks of what callers name records by. Each gives the stored spelling, or null. */
+/**
+ * Checks of members of records, besides names that the environment may give too (`@svc/wire`). Each
+ * gives the stored spelling, or null.
+ */
 import {
   LIMITS,
   type LimitOverrides,
@@ -9,34 +12,12 @@ import {
 } from '../base/access.js';
 import type { Json } from '../store/kv.js';
 
-const SLUG = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
-const PLAN_CODE = /^[a-z][a-z0-9-]*$/;
 const KEY_HASH = /^[0-9a-f]{64}$/;
 const CONTROL = /\p{Cc}/u;
-const EMAIL_LENGTH_MAX = 254;
 const NAME_LENGTH_MAX = 160;
-const PLAN_CODE_LENGTH_MAX = 63;
-
-/** The slug of a tenant or cluster; null: it is none. */
-export function slugOf(value: unknown): string | null {
-  return typeof value === 'string' ? matching(value.trim().toLowerCase(), SLUG) : null;
-}
-
-export function planCodeOf(value: unknown): string | null {
-  if (typeof value !== 'string' || value.length > PLAN_CODE_LENGTH_MAX) return null;
-  return matching(value, PLAN_CODE);
-}
 
 export function keyHashOf(value: unknown): string | null {
-  return typeof value === 'string' ? matching(value, KEY_HASH) : null;
-}
-
-/** Lower case. One `@` with something on both sides, and no blanks: mail itself is stricter. */
-export function emailOf(value: unknown): string | null {
-  if (typeof value !== 'string') return null;
-  const email = value.trim().toLowerCase();
-  if (email.length > EMAIL_LENGTH_MAX || CONTROL.test(email)) return null;
-  return matching(email, /^[^\s@]+@[^\s@]+$/);
+  return typeof value === 'string' && KEY_HASH.test(value) ? value : null;
 }
 
 /** The name of a tenant, user or key: 1 to 160 characters, none of them a control character. */
@@ -65,8 +46,4 @@ export function overridesOf(value: Json | undefined): LimitOverrides | null {
     if (limit !== null && !(Number.isSafeInteger(limit) && Number(limit) >= 0)) return null;
   }
   return value as LimitOverrides;
-}
-
-function matching(text: string, pattern: RegExp): string | null {
-  return pattern.test(text) ? text : null;
 }

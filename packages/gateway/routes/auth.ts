@@ -8,6 +8,7 @@
  * - A logout always succeeds for whoever asks: the cookie goes, and the deny-list is written as far
  *   as the store answers.
  */
+import { emailOf } from '@svc/wire';
 import { type ClusterStatus, effectiveStatus, type Role } from '../base/access.js';
 import type { SessionCaller } from '../base/caller.js';
 import { REFUSALS, type Refusal } from '../base/refusal.js';
@@ -20,7 +21,6 @@ import {
 } from '../credentials/session-cookie.js';
 import type { HeaderList } from '../edge/origins.js';
 import { isRefused, read } from '../records/batch.js';
-import { emailOf } from '../records/checks.js';
 import { rolesOfUser } from '../records/roles.js';
 import { CELLS, type Provider, TENANTS } from '../records/rows.js';
 import { revokeSession } from '../records/sessions.js';

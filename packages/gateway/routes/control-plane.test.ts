@@ -27,7 +27,11 @@ const members = async (at: string, body?: unknown) => {
 };
 
 describe('bootstrap', () => {
-  const wanted = { tenant_slug: 'beta', admin_email: 'Root@Beta.example', password: 'pass word' };
+  const wanted = {
+    tenant_slug: 'beta',
+    admin_email: 'Root@Beta.example',
+    password: 'a long password',
+  };
 
   test('hands out its key once, and that key works', async () => {
     const first = await members('POST /bootstrap', wanted);
@@ -42,6 +46,20 @@ describe('bootstrap', () => {
     expect(node.granted).toHaveLength(2);
   });
 
+  test('never answers that a password is set which is not in force', async () => {
+    const { password, ...none } = wanted;
+    const first = await members('POST /bootstrap', wanted);
+    const other = await json('POST /bootstrap', { ...wanted, password: 'another password' });
+    const error = 'the administrator has another password, or none';
+    expect(other).toEqual([409, { error, code: 'conflict' }]);
+    expect(await members('POST /bootstrap', none)).toEqual({ ...first, api_key: null });
+    const second = { ...none, admin_email: 'second@beta.example' };
+    const without = { password_set: false, can_login: false };
+    expect(await members('POST /bootstrap', second)).toMatchObject(without);
+    expect(codeOf(await cp('POST /bootstrap', { ...second, password }))).toBe('409 conflict');
+    expect(await members('POST /bootstrap', second)).toMatchObject(without);
+  });
+
   test('is not lost where the broker is away', async () => {
     node.broker.isAway = true;
     const { api_key } = await members('POST /bootstrap', wanted);
@@ -54,7 +72,8 @@ describe('bootstrap', () => {
       { tenant_slug: 'beta', cluster_slug: 'acme', admin_email: 'a@b' },
       { tenant_slug: 'beta', admin_email: 'admin@acme.example' },
       { ...wanted, plan: 'none' },
-      { ...wanted, password: '' },
+      { ...wanted, password: 'x'.repeat(11) },
+      { ...wanted, password: 'x'.repeat(129) },
       { tenant_slug: 'beta' },
     ];
     for (const body of cases) expect(codeOf(await cp('POST /bootstrap', body))).toBe('400 invalid');

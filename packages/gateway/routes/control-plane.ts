@@ -3,13 +3,13 @@
  * at least once, so each is repeatable: the same body again answers what is there, another one for
  * the same name is a conflict.
  */
-import { formatStampUs } from '@svc/wire';
+import { formatStampUs, planCodeOf } from '@svc/wire';
 import type { LimitOverrides } from '../base/access.js';
 import type { Refusal } from '../base/refusal.js';
 import { newApiKey } from '../credentials/api-key.js';
 import { CONTROL_PLANE, type Held, isRefused, read, readBy } from '../records/batch.js';
 import { bootstrap } from '../records/bootstrap.js';
-import { overridesOf, planCodeOf } from '../records/checks.js';
+import { overridesOf } from '../records/checks.js';
 import { createCluster, setClusterStatus, setOverrides } from '../records/clusters.js';
 import { registerKey, revokeKey } from '../records/keys.js';
 import { acknowledgeEvents, eventsAfter } from '../records/outbox.js';
@@ -145,7 +145,6 @@ const bootstrapRoute = ownRoute({
   handle: async (parts, { body: wanted }) => {
     const { records, passwords, tokens } = parts;
     const { password, tenant_name } = wanted;
-    const passwordHash = password === undefined ? undefined : await passwords.hash(password);
     const { plaintext, hash } = newApiKey(records.random);
     const made = await bootstrap(records, CONTROL_PLANE, {
       tenantSlug: wanted.tenant_slug,
@@ -153,7 +152,7 @@ const bootstrapRoute = ownRoute({
       clusterSlug: wanted.cluster_slug ?? wanted.tenant_slug,
       planCode: wanted.plan ?? DEFAULT_PLAN,
       adminEmail: wanted.admin_email,
-      ...(passwordHash === undefined ? {} : { passwordHash }),
+      ...(password === undefined ? {} : { password: passwords.given(password) }),
       keyName: wanted.key_name ?? 'default',
       keyHash: hash,
     });

@@ -7,10 +7,9 @@
  * Where all clusters share the default tenant of the broker, nothing is asked as a tenant: a purge
  * would be everybody's.
  */
-import { DEFAULT_TENANT, formatStampUs, RESERVED_TENANT } from '@svc/wire';
+import { DEFAULT_TENANT, formatStampUs, RESERVED_TENANT, slugOf } from '@svc/wire';
 import { REFUSALS, type Refusal } from '../base/refusal.js';
 import { CONTROL_PLANE, isRefused, readBy } from '../records/batch.js';
-import { slugOf } from '../records/checks.js';
 import { keysOf } from '../records/keys.js';
 import { type ClusterRow, TENANTS } from '../records/rows.js';
 import {

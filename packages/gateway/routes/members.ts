@@ -1,15 +1,7 @@
 /** Members of the bodies of these routes: what each is checked by, and how its fault reads. */
+import { emailOf, NEW_PASSWORD_RULE, newPasswordOf, planCodeOf, slugOf } from '@svc/wire';
 import { CLUSTER_STATUSES, TENANT_STATUSES } from '../base/access.js';
-import {
-  emailOf,
-  keyHashOf,
-  nameOf,
-  overridesOf,
-  planCodeOf,
-  roleOf,
-  scopesOf,
-  slugOf,
-} from '../records/checks.js';
+import { keyHashOf, nameOf, overridesOf, roleOf, scopesOf } from '../records/checks.js';
 import type { Json } from '../store/kv.js';
 import { isId } from './acting.js';
 import { optional, required } from './body-form.js';
@@ -17,7 +9,6 @@ import { optional, required } from './body-form.js';
 const SLUG = 'must have 1 to 63 lower-case letters, digits and dashes, and no dash at an end';
 const NAME = 'must have 1 to 160 characters';
 const PLAN = 'must be the code of a plan';
-const SECRET_LENGTH_MAX = 128;
 
 const oneOf = <const Value extends string>(values: readonly Value[]) => {
   return (value: Json): Value | null => values.find((one) => one === value) ?? null;
@@ -49,14 +40,7 @@ export const tenantStatus = required(
 export const OVERRIDES_FAULT =
   'must be limits by their names, each a whole number from 0 on or null';
 export const overrides = optional(overridesOf, OVERRIDES_FAULT);
-export const optionalPassword = optional(
-  (value) => (isSecret(value) ? value : null),
-  `must have 1 to ${SECRET_LENGTH_MAX} characters`,
-);
-
-function isSecret(value: Json): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= SECRET_LENGTH_MAX;
-}
+export const optionalPassword = optional(newPasswordOf, NEW_PASSWORD_RULE);
 
 export function idOf(value: Json): string | null {
   const text = typeof value === 'string' ? value.toLowerCase() : '';

@@ -3,12 +3,12 @@
  * identity that is linked to it, else by its verified address, which links it; else it becomes one
  * where that is switched on, and is nobody otherwise.
  */
+import { emailOf } from '@svc/wire';
 import type { Role } from '../base/access.js';
 import { REFUSALS, type Refusal } from '../base/refusal.js';
 import { cookieValue } from '../credentials/presented.js';
 import type { HeaderList } from '../edge/origins.js';
 import { isRefused, type Records, readBy, SYSTEM } from '../records/batch.js';
-import { emailOf } from '../records/checks.js';
 import { grantRole } from '../records/roles.js';
 import { TENANTS, type UserRow } from '../records/rows.js';
 import { clustersOf } from '../records/tenants.js';

@@ -1,17 +1,16 @@
 /** What operators see and change of the users of a cell: that of the cluster they act on. */
-import { formatStampUs } from '@svc/wire';
+import { formatStampUs, NEW_PASSWORD_RULE } from '@svc/wire';
 import type { Role } from '../base/access.js';
-import { passwordFault } from '../credentials/passwords.js';
 import { heldOf, isRefused, read, readMany, refused } from '../records/batch.js';
 import { grantRole, OPERATOR_ROLES, revokeRole } from '../records/roles.js';
 import { CELLS, CLUSTER_ROLES, CLUSTERS, PROVIDERS, USERS } from '../records/rows.js';
 import { clustersOf } from '../records/tenants.js';
 import { createUser, renameUser, usersOf } from '../records/users.js';
 import { pages } from '../store/kv.js';
-import { jsonObject, optional, required } from './body-form.js';
+import { jsonObject, required } from './body-form.js';
 import { allClusters } from './cluster-list.js';
 import { invalidBody, refusedRecord } from './faults.js';
-import { displayName, email, id, role } from './members.js';
+import { displayName, email, id, optionalPassword, role } from './members.js';
 import { type Acting, jsonAnswer, type OwnRoute, ownRoute, type RouteParts } from './route.js';
 
 const surface = 'operator';
@@ -99,7 +98,7 @@ const userMadeRoute = ownRoute({
         (value) => PROVIDERS.find((one) => one === value) ?? null,
         `must be one of ${PROVIDERS.join(', ')}`,
       ),
-      password: optional((value) => (typeof value === 'string' ? value : null), 'must be a text'),
+      password: optionalPassword,
       cluster_id: id,
       role,
     },
@@ -107,7 +106,7 @@ const userMadeRoute = ownRoute({
   ),
   handle: async (parts, { who, body }) => {
     const { records, passwords } = parts;
-    const fault = passwordOf(body);
+    const fault = passwordFault(body);
     if (fault !== null) return invalidBody(surface, fault);
     if (!(await isInCell(parts, who, body.cluster_id))) return NO_CLUSTER;
     const { password } = body;
@@ -132,15 +131,16 @@ const userMadeRoute = ownRoute({
   },
 });
 
-interface GivenPassword {
+interface WantedLogin {
   readonly provider: (typeof PROVIDERS)[number];
   readonly password: string | undefined;
 }
 
 /** A password belongs to those who log in with one. null: nothing is wrong. */
-function passwordOf({ provider, password }: GivenPassword): string | null {
-  if (provider === 'local') return passwordFault(password ?? '');
-  return password === undefined ? null : `a user of ${provider} has no password`;
+function passwordFault({ provider, password }: WantedLogin): string | null {
+  const isLocal = provider === 'local';
+  if (isLocal === (password !== undefined)) return null;
+  return isLocal ? `password ${NEW_PASSWORD_RULE}` : `a user of ${provider} has no password`;
 }
 
 async function isInCell(

@@ -138,6 +138,22 @@ describe('booting', () => {
     }
   });
 
+  test('another password than the one that is there is told, and none is changed', async () => {
+    const clock = new FakeClock();
+    const { state, logged } = await node(clock, new MemoryStore(clock));
+    const boot = (password: string) =>
+      state.boot({ operators: null, bootstrap: { ...BOOTSTRAP, password } });
+    const hash = async () =>
+      (await findUserByEmail(state.records, BOOTSTRAP.email))?.value.password_hash;
+    await boot('the first password');
+    const first = await hash();
+    await boot('the first password');
+    expect(logged).toHaveLength(1);
+    await boot('the second password');
+    expect(logged.slice(1).join()).toContain('the administrator has another password');
+    expect([typeof first, await hash()]).toEqual(['string', first]);
+  });
+
   test('a plan that is not there is told, and the gateway serves', async () => {
     const clock = new FakeClock();
     const { state, logged } = await node(clock, new MemoryStore(clock));

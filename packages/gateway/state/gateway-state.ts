@@ -6,7 +6,7 @@
  * after the node has begun to serve: a cluster that restarts has no leader for a while, and until
  * then requests are 503. All nodes of a cluster boot from the same environment at the same time.
  */
-
+import { emailOf } from '@svc/wire';
 import { SCOPES } from '../base/access.js';
 import type { Cancel, Clock } from '../base/clock.js';
 import type { Logger } from '../base/logger.js';
@@ -19,7 +19,6 @@ import type { Passwords } from '../credentials/passwords.js';
 import type { SessionTokens } from '../credentials/session-tokens.js';
 import { isRefused, type Records, SYSTEM } from '../records/batch.js';
 import { bootstrap } from '../records/bootstrap.js';
-import { emailOf } from '../records/checks.js';
 import { registerKey } from '../records/keys.js';
 import { seed } from '../records/seed.js';
 import { sweepRevoked } from '../records/sessions.js';
@@ -131,7 +130,6 @@ export class GatewayState {
   async #bootstrap(wanted: BootstrapSettings): Promise<void> {
     const { logger, passwords, random } = this.#options;
     const { tenant, email, password, plan } = wanted;
-    const passwordHash = password === null ? undefined : await passwords.hash(password);
     const { plaintext, hash } = newApiKey(random);
     const made = await this.#untilAnswered(() =>
       bootstrap(this.records, SYSTEM, {
@@ -139,14 +137,14 @@ export class GatewayState {
         clusterSlug: tenant,
         planCode: plan,
         adminEmail: email,
-        ...(passwordHash === undefined ? {} : { passwordHash }),
+        ...(password === null ? {} : { password: passwords.given(password) }),
         keyName: BOOTSTRAP_KEY_NAME,
         keyHash: hash,
       }),
     );
     if (made === null) return;
     if (isRefused(made)) {
-      logger.error(TARGET, 'the bootstrap tenant was not made', { tenant, why: made.error });
+      logger.error(TARGET, 'the bootstrap was refused', { tenant, why: made.error });
       return;
     }
     if (made.keyIssued) {
