@@ -106,15 +106,10 @@ export class Gate implements CallGate {
     this.#source = source;
   }
 
-  enter(
-    exchange: Exchange,
-    tenant: Tenant,
-    demand: Demand,
-    refuse: Refuse = gateRefuser(exchange, demand),
-  ): Pass | null {
+  enter(exchange: Exchange, tenant: Tenant, demand: Demand, refuse?: Refuse): Pass | null {
     const verdict = this.judge(tenant, demand);
     if (!('code' in verdict)) return verdict;
-    refuse(verdict);
+    (refuse ?? gateRefuser(exchange, demand))(verdict);
     return null;
   }
 

@@ -293,8 +293,9 @@ class FrontServer implements HttpServer {
   carryOut({ method, path, query, body, identity }: ReadRequest, exchange: Exchange): void {
     try {
       const match = this.#router.match(method, path);
-      const arrival = { exchange, method, path, match, head: new Head(query), identity };
-      this.#judged({ ...arrival, source: body }, levelOf(match), identity.caller);
+      const head = new Head(query);
+      const arrival = { exchange, method, path, match, head, source: body, identity };
+      this.#judged(arrival, levelOf(match), identity.caller);
     } catch (error) {
       this.#failed(exchange, error, ROUTE_DEFAULTS.badBody);
     }

@@ -150,13 +150,7 @@ function commit(
     exchange.refuse(refusal);
     return;
   }
-  const refuse: Refuse = (refused) => {
-    if (refused.code === 'timer_horizon_exceeded') {
-      const { index, horizonSeconds } = refused;
-      refuseShape(exchange, transactionId, horizonFault(index, horizonSeconds));
-    } else send(exchange, '403 Forbidden', failure(transactionId, refused.code, GATED));
-  };
-  const pass = enterGate(front, request, kv, timers, refuse);
+  const pass = enterGate(front, request, transactionId, kv, timers);
   if (pass === null) return;
   const { acks, slots, traceIds } = parts;
   const pushes = pushesOf(request, parts);
@@ -195,9 +189,9 @@ function mintId(): string {
 function enterGate(
   front: Front,
   { exchange, tenant }: Call<unknown>,
+  transactionId: string,
   kv: KvCall | null,
   timers: readonly SoundTimerOp[],
-  refuse: Refuse,
 ): Pass | null {
   if (kv === null && timers.length === 0) return NOTHING_OWED;
   let [rows, bytes] = [0, 0];
@@ -208,7 +202,16 @@ function enterGate(
   const schedules = timers.filter(({ op }) => op.op === 'schedule').length;
   const hasKv = kv !== null;
   const demand = { kind: 'transaction', hasKv, rows, bytes, timers: schedules } as const;
-  return front.gate.enter(exchange, tenant, demand, refuse);
+  return front.gate.enter(exchange, tenant, demand, refuserOf(exchange, transactionId));
+}
+
+function refuserOf(exchange: Exchange, transactionId: string): Refuse {
+  return (refused) => {
+    if (refused.code === 'timer_horizon_exceeded') {
+      const { index, horizonSeconds } = refused;
+      refuseShape(exchange, transactionId, horizonFault(index, horizonSeconds));
+    } else send(exchange, '403 Forbidden', failure(transactionId, refused.code, GATED));
+  };
 }
 
 const UNCOUNTED = (): void => {};
