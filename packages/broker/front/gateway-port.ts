@@ -32,7 +32,7 @@ import {
   type TransportResponse,
 } from '@svc/http';
 import type { RemoteService } from './remote-service.js';
-import type { PortCallHead } from './thread-frames.js';
+import type { PassedCallHead } from './thread-frames.js';
 
 export interface GatewayPortOptions extends RimOptions {
   readonly core: Pick<RemoteService, 'beginPortCall' | 'sendBody'>;
@@ -128,7 +128,7 @@ class PortRequest {
   readonly #core: GatewayPortOptions['core'];
   readonly #exchange: Exchange;
   /** null: the core has it. */
-  #head: PortCallHead | null;
+  #head: PassedCallHead | null;
   #id = 0;
   /** Bytes that came and were not sent: what came in one turn. */
   #held = NO_BYTES;
@@ -137,7 +137,7 @@ class PortRequest {
   #hasNews = false;
   #isEnded = false;
 
-  constructor(core: GatewayPortOptions['core'], exchange: Exchange, head: PortCallHead) {
+  constructor(core: GatewayPortOptions['core'], exchange: Exchange, head: PassedCallHead) {
     this.#core = core;
     this.#exchange = exchange;
     this.#head = head;

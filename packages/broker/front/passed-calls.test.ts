@@ -32,7 +32,7 @@ test('an answer that is not read stays with the front of the core', () => {
     },
   );
   const head = { method: 'GET', target: '/', headers: [], owner: '\x7f\0\0\x01' };
-  calls.begin(1, Buffer.concat(callParts(head, null)));
+  calls.begin(1, Buffer.concat(callParts(head, new Uint8Array(0), 'none')));
   expect(taken).toBe(HELD_BYTES_MAX);
   calls.taken(1, 1000);
   expect(taken).toBe(HELD_BYTES_MAX + 1000);

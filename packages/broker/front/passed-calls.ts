@@ -9,15 +9,8 @@
  *   The rest stays with the core's front, which counts it and measures how fast it is read, as it
  *   does for sockets of its own.
  */
-import type { AnswerHead, CallClient, CallRequest, HttpServer, MemoryCall } from '@svc/http';
-import {
-  headAndBytes,
-  type PassedCallHead,
-  splitBody,
-  splitCall,
-  splitPortCall,
-  TO_THREAD,
-} from './thread-frames.js';
+import type { AnswerHead, CallClient, HttpServer, MemoryCall } from '@svc/http';
+import { headAndBytes, splitBody, splitCall, TO_THREAD } from './thread-frames.js';
 
 /** As `Channel.send`. */
 export type SendFrame = (kind: number, id: number, parts: readonly Uint8Array[]) => void;
@@ -50,34 +43,25 @@ export class PassedCalls {
   }
 
   begin(id: number, content: Uint8Array): void {
-    const { body, ...head } = splitCall(content);
-    this.#begin(id, this.#front, head, body);
+    this.#begin(id, this.#front, content);
   }
 
   /** A request that came to the gateway's port. */
   beginAtPort(id: number, content: Uint8Array): void {
-    const [{ body, ...head }, bytes] = splitPortCall(content);
     const gateway = this.#gateway();
-    if (gateway === null) {
-      this.#send(TO_THREAD.broken, id, []);
-      return;
-    }
-    if (body === 'begun') {
-      this.#begin(id, gateway, head, 'chunks');
-      this.#open.get(id)?.body(bytes, false);
-    } else this.#begin(id, gateway, head, body === 'whole' ? bytes : null);
+    if (gateway === null) this.#send(TO_THREAD.broken, id, []);
+    else this.#begin(id, gateway, content);
   }
 
-  #begin(
-    id: number,
-    callee: Callee,
-    { owner, ...head }: PassedCallHead,
-    body: CallRequest['body'],
-  ): void {
+  #begin(id: number, callee: Callee, content: Uint8Array): void {
+    const [{ body: came, owner, ...head }, bytes] = splitCall(content);
     const client = new PassedCall(id, this.#send, () => void this.#open.delete(id));
     this.#open.set(id, client);
     const peer = Buffer.from(owner, 'latin1');
+    const whole = came === 'none' ? null : bytes;
+    const body = came === 'begun' ? 'chunks' : whole;
     client.call = callee.call({ ...head, body, peer, identity: null }, client);
+    if (came === 'begun') this.#open.get(id)?.body(bytes, false);
   }
 
   /** More of the body of a request that came to the gateway's port. */

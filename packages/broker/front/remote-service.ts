@@ -46,10 +46,9 @@ import {
   commandParts,
   lentCommandParts,
   moreParts,
-  type PortCallBody,
-  type PortCallHead,
+  type PassedCallBody,
+  type PassedCallHead,
   popParts,
-  portCallParts,
   readDelivered,
   readOutcome,
   splitHead,
@@ -73,6 +72,7 @@ interface Waiting {
 }
 
 const ID_MAX = 0xffff_ffff;
+const NO_BYTES = new Uint8Array(0);
 /**
  * A shorter body lies in a slab of the runtime, as which it counts: those of some thousand calls
  * that wait would keep others out. So it gets memory of its own, and counts by its length.
@@ -209,19 +209,21 @@ export class RemoteService implements Served, Elsewhere {
     const id = this.#beginPassed(exchange, true);
     const isShort = body !== null && body.length < SHORT_BODY_BYTES;
     const own = isShort ? new Uint8Array(body) : body;
-    this.#channel.send(TO_CORE.call, id, callParts({ ...head, owner: exchange.owner }, own));
+    const whole = { ...head, owner: exchange.owner };
+    const parts = callParts(whole, own ?? NO_BYTES, own === null ? 'none' : 'whole');
+    this.#channel.send(TO_CORE.call, id, parts);
     if (isShort) exchange.keepOfBody(body.length);
   }
 
   /** A request to the gateway's port. Returns the number by which `sendBody` brings its rest. */
   beginPortCall(
-    head: PortCallHead,
+    head: PassedCallHead,
     bytes: Uint8Array,
-    body: PortCallBody,
+    body: PassedCallBody,
     exchange: Exchange,
   ): number {
     const id = this.#beginPassed(exchange, false);
-    this.#channel.send(TO_CORE.portCall, id, portCallParts(head, bytes, body));
+    this.#channel.send(TO_CORE.portCall, id, callParts(head, bytes, body));
     return id;
   }
 

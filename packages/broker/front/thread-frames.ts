@@ -9,10 +9,10 @@
  *                     gone        the client has gone
  *                     taken       the client has its answer, or has gone: its room is free
  *                     calls       counters that have risen (`CALL_COUNTERS`), as varints
- *                     call        a request for the core's own front: JSON of its head | body
- *                     more        so many bytes of its answer were taken, as a varint
- *                     port call   a request for the core's gateway: lines of its head | its body,
+ *                     call        a request for the core's own front: lines of its head | its body,
  *                                 or what came of it
+ *                     more        so many bytes of its answer were taken, as a varint
+ *                     port call   a request for the core's gateway, as call
  *                     body        more of that body: last u8 | bytes
  *                     gated       as pop, with a demand (`gate-frames.ts`) before the command
  *                     ask         demand | tenant, of a call that has no command
@@ -339,28 +339,13 @@ export interface PassedCallHead {
   readonly owner: string;
 }
 
-/** `body` null: the request has none. */
-export function callParts(head: PassedCallHead, body: Uint8Array | null): Uint8Array[] {
-  const json = Buffer.from(JSON.stringify({ ...head, hasBody: body !== null }));
-  return body === null ? [lengthOf(json), json] : [lengthOf(json), json, body];
-}
-
-export function splitCall(content: Uint8Array): PassedCallHead & { body: Uint8Array | null } {
-  const [json, body] = splitText(content);
-  const { hasBody, ...head } = JSON.parse(json) as PassedCallHead & { hasBody: boolean };
-  return { ...head, body: hasBody ? body : null };
-}
-
 /** Whether the bytes behind a head are the whole body, or what came of it, or there is none. */
-export type PortCallBody = 'none' | 'whole' | 'begun';
+export type PassedCallBody = 'none' | 'whole' | 'begun';
 
-/** The head of a request to the gateway's port, with all its headers as they came. */
-export type PortCallHead = PassedCallHead;
-
-export function portCallParts(
-  head: PortCallHead,
+export function callParts(
+  head: PassedCallHead,
   bytes: Uint8Array,
-  body: PortCallBody,
+  body: PassedCallBody,
 ): Uint8Array[] {
   const { method, target, headers, owner } = head;
   const lines = [body, method, target, Buffer.from(owner, 'latin1').toString('hex')];
@@ -370,9 +355,9 @@ export function portCallParts(
   return [lengthOf(text), text, bytes];
 }
 
-export function splitPortCall(
+export function splitCall(
   content: Uint8Array,
-): readonly [PortCallHead & { readonly body: PortCallBody }, Uint8Array] {
+): readonly [PassedCallHead & { readonly body: PassedCallBody }, Uint8Array] {
   const [text, bytes] = splitText(content);
   const lines = text.split('\r');
   const [body = '', method = '', target = '', owner = ''] = lines;
@@ -381,7 +366,7 @@ export function splitPortCall(
     headers.push([lines[at] as string, lines[at + 1] as string]);
   }
   const head = { method, target, headers, owner: Buffer.from(owner, 'hex').toString('latin1') };
-  return [{ ...head, body: body as PortCallBody }, bytes];
+  return [{ ...head, body: body as PassedCallBody }, bytes];
 }
 
 export function bodyParts(bytes: Uint8Array, isLast: boolean): Uint8Array[] {
