@@ -16,7 +16,7 @@ export interface Kind<Value> {
   readonly label: string;
   /** As the operator's manual shows it; "" for none. */
   readonly defaultText: string;
-  /** What a smaller number is raised to; null where the kind has none. */
+  /** A smaller number is raised to it, or refused; null: the kind has none. */
   readonly minimum: number | null;
   /** `text` is undefined when the variable is unset; `name` is for the refusal. */
   parse(text: string | undefined, name: string, environment: Environment): Parsed<Value>;
@@ -90,7 +90,7 @@ export function integer(standard: number, bounds: NumberBounds): Kind<number> {
 export function exactInteger(standard: number, { min, max }: NumberBounds): Kind<number> {
   const limit = max ?? Number.MAX_SAFE_INTEGER;
   return {
-    label: 'integer',
+    label: 'exact integer',
     defaultText: String(standard),
     minimum: min,
     parse: (given, name) => {
