@@ -6,7 +6,7 @@
  * server for Google, a real OAuth 2 server for GitHub.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Caller } from '../process/http-client.js';
+import { callerWith } from '../process/http-client.js';
 import { Chromium, type Page } from './chromium.js';
 import {
   clickOn,
@@ -78,15 +78,8 @@ describe.skipIf(reason !== null)('sessions', () => {
   });
 
   /** A program with the key of the cluster. */
-  const tenant = (): Caller => {
-    const { client } = stage;
-    const headers = { host: 'acme.example', authorization: `Bearer ${KEY}` };
-    return {
-      get: (path) => client.get(path, { headers }),
-      post: (path, body) => client.post(path, body, { headers }),
-      send: (method, path, body) => client.send(method, path, body, { headers }),
-    };
-  };
+  const tenant = () =>
+    callerWith(stage.client, { host: 'acme.example', authorization: `Bearer ${KEY}` });
   const open = (path: string) => tab.go(stage.origin + path);
   /** An expression that leads to another document may end unanswered: the address tells. */
   const leave = (expression: string) => tab.run(expression).catch(() => null);

@@ -2,7 +2,13 @@
 import { BrokerUnderTest, type Observe, type Place, Unmet } from '../contract/broker-under-test.js';
 import { runRow } from '../contract/run-row.js';
 import type { ContractRow } from '../contract/table.js';
-import { type Answer, type Caller, NoAnswer, type RequestOptions } from '../process/http-client.js';
+import {
+  type Answer,
+  type Caller,
+  callerOf,
+  NoAnswer,
+  type RequestOptions,
+} from '../process/http-client.js';
 import { remove, type Traces } from './cleanup.js';
 import { type Mode, RowGuard } from './guard.js';
 import type { Outcome } from './tap.js';
@@ -30,14 +36,15 @@ export async function runOne(plan: RowPlan): Promise<RowResult> {
   const { target, mode, tenants, number, row, observe, signal } = plan;
   const isRefusal = 'answer' in row && row.answer.status >= 400;
   const guard = new RowGuard(mode, tenants, number, isRefusal);
-  const clients = target.clients.map((one) => new GuardedClient(one, guard, signal));
+  const guarded = target.clients.map((one) => new GuardedClient(one, guard, signal));
+  const clients = guarded.map(({ caller }) => caller);
   const { nodes, isPinned } = target;
   const place: Place = { nodes, isPinned, tenants, observe, clients };
   const broker = new BrokerUnderTest(place, number, mode === 'tenants' ? undefined : {});
   if (mode === 'tenants') await plan.prepare(broker.tenant);
   const outcome = await outcomeOf(() => runRow(broker, row), guard);
   // A request that the row did not wait for could make something after the removal.
-  await Promise.all(clients.map((client) => client.settled()));
+  await Promise.all(guarded.map((client) => client.settled()));
   const traces = { tenants: guard.tenants, queues: guard.queues };
   await remove(target, traces);
   return { outcome, traces };
@@ -56,7 +63,8 @@ async function outcomeOf(run: () => Promise<void>, guard: RowGuard): Promise<Out
   return { kind: 'failed', message: failure instanceof Error ? failure.message : `${failure}` };
 }
 
-class GuardedClient implements Caller {
+class GuardedClient {
+  readonly caller: Caller = callerOf((...request) => this.#send(...request));
   readonly #client: TokenClient;
   readonly #guard: RowGuard;
   readonly #signal: AbortSignal;
@@ -68,16 +76,7 @@ class GuardedClient implements Caller {
     this.#signal = signal;
   }
 
-  get(path: string, options: RequestOptions = {}): Promise<Answer> {
-    return this.send('GET', path, undefined, options);
-  }
-
-  post(path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> {
-    const isRaw = body instanceof Uint8Array || typeof body === 'string';
-    return this.send('POST', path, isRaw ? body : JSON.stringify(body), options);
-  }
-
-  async send(
+  async #send(
     method: string,
     path: string,
     body: Uint8Array | string | undefined,

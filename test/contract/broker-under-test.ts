@@ -2,7 +2,7 @@
  * What a row of a contract table is given: calls to one node, or to three in turn, under a tenant
  * that no other row uses, so that rows can run side by side and lists show nothing of each other.
  */
-import type { Answer, Caller, RequestOptions } from '../process/http-client.js';
+import { type Answer, type Caller, callerOf } from '../process/http-client.js';
 import { BrokerApi } from './broker-api.js';
 
 /** One request with its answer, as it went over the wire. */
@@ -50,7 +50,7 @@ export class BrokerUnderTest {
     this.place = place;
     this.number = number;
     this.#headers = headers ?? { 'x-svc-tenant': tenantOf(place, number, 0) };
-    this.client = new TurnsClient(place, number, this.#headers);
+    this.client = inTurns(place, number, this.#headers);
     this.api = new BrokerApi(this.client);
   }
 
@@ -102,40 +102,18 @@ function tenantOf({ tenants }: Place, number: number, which: number): string {
 }
 
 /** Each request goes to the next node. */
-class TurnsClient implements Caller {
-  readonly #place: Place;
-  readonly #headers: Readonly<Record<string, string>>;
-  #turn: number;
-
-  constructor(place: Place, turn: number, headers: Readonly<Record<string, string>>) {
-    this.#place = place;
-    this.#turn = turn;
-    this.#headers = headers;
-  }
-
-  get(path: string, options: RequestOptions = {}): Promise<Answer> {
-    return this.send('GET', path, undefined, options);
-  }
-
-  /** A string or bytes go as they are; anything else as its JSON. */
-  post(path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> {
-    const bytes =
-      body instanceof Uint8Array || typeof body === 'string' ? body : JSON.stringify(body);
-    return this.send('POST', path, bytes, options);
-  }
-
-  async send(
-    method: string,
-    path: string,
-    body: Uint8Array | string | undefined,
-    options: RequestOptions = {},
-  ): Promise<Answer> {
-    const { clients, observe } = this.#place;
-    const client = clients[this.#turn % clients.length] as Caller;
-    this.#turn++;
-    const headers = { ...this.#headers, ...options.headers };
+function inTurns(
+  { clients, observe }: Place,
+  first: number,
+  own: Readonly<Record<string, string>>,
+): Caller {
+  let turn = first;
+  return callerOf(async (method, path, body, options = {}) => {
+    const client = clients[turn % clients.length] as Caller;
+    turn++;
+    const headers = { ...own, ...options.headers };
     const answer = await client.send(method, path, body, { ...options, headers });
     observe({ method, path, body, answer });
     return answer;
-  }
+  });
 }

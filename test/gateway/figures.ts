@@ -19,7 +19,7 @@ import type { Caller } from '../process/http-client.js';
 import { sleep } from '../process/node-under-test.js';
 import { accessHeaders, GatewayNodes, type TenantAccess } from './gateway-nodes.js';
 import { PushClient } from './metered-load.js';
-import { hashOf, keyOf, slugOf } from './scale-names.js';
+import { keyOf, slugOf } from './scale-names.js';
 
 const REVOCATIONS = 20;
 const FLOOD_CLIENTS = 24;
@@ -43,7 +43,7 @@ async function revocation(): Promise<void> {
         new PushClient({ access, gateway, batch: 10, queue: `q${i}`, mayGoOn: () => !isOver }),
     );
     const servedMs: number[] = [];
-    for (let i = 0; i < REVOCATIONS; i++) servedMs.push(await revokedFor(nodes, access, i));
+    for (let i = 0; i < REVOCATIONS; i++) servedMs.push(await revokedFor(nodes, access));
     isOver = true;
     await Promise.all(clients.map((client) => client.done));
     const pushed = clients.reduce((sum, { acknowledged }) => sum + acknowledged, 0);
@@ -58,14 +58,8 @@ async function revocation(): Promise<void> {
 }
 
 /** From the answer to the revocation to the last request that any node served with the key. */
-async function revokedFor(nodes: GatewayNodes, access: TenantAccess, i: number): Promise<number> {
-  const key = `qk_live_revoked_${i}`;
-  const { id } = (await nodes.controlled('POST', 'keys', {
-    cluster_id: access.clusterId,
-    name: key,
-    key_hash: hashOf(key),
-    scopes: ['read'],
-  })) as { id: string };
+async function revokedFor(nodes: GatewayNodes, access: TenantAccess): Promise<number> {
+  const { key, id } = await nodes.newKey(access, ['read']);
   const headers = accessHeaders({ slug: access.slug, key });
   const asks = async (gateway: Caller) => {
     return (await gateway.get('/api/v1/resources/queues?limit=1', { headers })).status;

@@ -2,13 +2,14 @@
  * Nodes, usually three, that run the gateway, each on a port of its own beside the plain API, and
  * the clusters of tenants behind it, made as a control plane does.
  */
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Cluster, until } from '../cluster/cluster.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
 import { type Answer, HttpClient } from '../process/http-client.js';
 import type { Environment } from '../process/node-under-test.js';
 import { freePorts } from '../process/ports.js';
+import { hashOf } from './scale-names.js';
 
 export const SESSION_SECRET = 'the secret of the sessions of a test';
 export const CONTROL_TOKEN = 'the token of the control plane';
@@ -124,6 +125,25 @@ export class GatewayNodes {
     return JSON.parse(text);
   }
 
+  /** One more key of a cluster, which no node has seen. */
+  async newKey(
+    { clusterId }: TenantAccess,
+    scopes: readonly string[],
+  ): Promise<{ readonly key: string; readonly id: string }> {
+    const key = randomKey();
+    const body = { cluster_id: clusterId, name: 'new', key_hash: hashOf(key), scopes };
+    const { id } = (await this.controlled('POST', 'keys', body)) as { id: string };
+    return { key, id };
+  }
+
+  /** Pushed messages that a cluster's usage has counted so far. */
+  async countedPushes({ clusterId }: TenantAccess): Promise<number> {
+    const { minutes } = (await this.controlled('GET', `clusters/${clusterId}/usage`)) as {
+      minutes: readonly { op: string; msgs: number }[];
+    };
+    return minutes.reduce((total, { op, msgs }) => total + (op === 'push' ? msgs : 0), 0);
+  }
+
   /**
    * One after the other on each node: all clusters are counted in the row of one cell, and whoever
    * finds it changed five times is told to come again.
@@ -143,7 +163,7 @@ export class GatewayNodes {
     const { slug, tenant = slug, plan = 'dedicated-s', overrides = UNLIMITED } = wanted;
     const scopes = wanted.scopes ?? ['produce', 'consume', 'admin', 'read'];
     const userId = randomUUID();
-    const key = `qk_live_${randomBytes(16).toString('hex')}`;
+    const key = randomKey();
     const made = (await this.#repeated('POST', 'provision', {
       tenant_slug: tenant,
       cluster_slug: slug,
@@ -152,7 +172,7 @@ export class GatewayNodes {
       email: `${userId}@${tenant}.example`,
       role: wanted.role ?? 'admin',
       key_name: 'test',
-      key_hash: createHash('sha256').update(key).digest('hex'),
+      key_hash: hashOf(key),
       scopes,
       overrides,
     })) as { cluster_id: string; broker_tenant_uuid: string; key_id: string };
@@ -187,6 +207,8 @@ export class GatewayNodes {
     return this.gatewayOf(node);
   }
 }
+
+const randomKey = () => `qk_live_${randomBytes(16).toString('hex')}`;
 
 /** The headers that a client of a tenant sends with each request. */
 export function accessHeaders({ slug, key }: Pick<TenantAccess, 'slug' | 'key'>) {

@@ -10,7 +10,7 @@
 import { CLASSES } from '@svc/gateway';
 import { ROUTES } from '@svc/http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Answer, Caller } from '../process/http-client.js';
+import { type Answer, type Caller, callerWith } from '../process/http-client.js';
 import { accessHeaders, GatewayNodes, type TenantAccess } from './gateway-nodes.js';
 import {
   ASKED,
@@ -38,7 +38,7 @@ beforeAll(async () => {
   other = { access: await nodes.provision({ slug: 'other' }), named: unnamed(named) };
 });
 
-afterAll(() => nodes.close(failed));
+afterAll(() => nodes?.close(failed));
 
 interface Stranger {
   readonly access: TenantAccess;
@@ -48,16 +48,7 @@ interface Stranger {
 /** A client with the credential of a cluster, at one node. */
 function as(access: TenantAccess, node: number, more: Record<string, string> = {}): Caller {
   const gateway = nodes.gateways[node % nodes.gateways.length] as Caller;
-  const send: Caller['send'] = (method, path, body, options = {}) =>
-    gateway.send(method, path, body, {
-      ...options,
-      headers: { ...more, ...options.headers, ...accessHeaders(access) },
-    });
-  return {
-    send,
-    get: (path, options) => send('GET', path, undefined, options),
-    post: (path, body, options) => send('POST', path, JSON.stringify(body), options),
-  };
+  return callerWith(gateway, { ...more, ...accessHeaders(access) });
 }
 
 /** As whoever is in front of a broker would name a tenant, a node or a person. */

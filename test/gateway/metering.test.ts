@@ -77,13 +77,7 @@ async function killedAll(): Promise<void> {
   await Promise.all(nodes.cluster.nodes.map((node) => nodes.serving(node)));
 }
 
-async function counted({ access }: Party): Promise<number> {
-  const path = `clusters/${access.clusterId}/usage`;
-  const { minutes } = (await nodes.controlled('GET', path)) as {
-    minutes: readonly { op: string; msgs: number }[];
-  };
-  return minutes.reduce((total, { op, msgs }) => total + (op === 'push' ? msgs : 0), 0);
-}
+const counted = ({ access }: Party): Promise<number> => nodes.countedPushes(access);
 
 test('kills in the middle of metering lose and add no message', {
   timeout: RUN_MS_MAX,

@@ -5,7 +5,6 @@
  * killed, then one more. A route that a node answers by itself, the document of the API, shows
  * whether the gateway let a request through.
  */
-import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../cluster/cluster.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
@@ -37,17 +36,7 @@ async function asks(node: ClusterNode, key: string): Promise<string> {
   return status === 200 ? '200' : `${status} ${text}`;
 }
 
-/** A key of the cluster that no node has seen. */
-async function newKey(): Promise<{ readonly key: string; readonly id: string }> {
-  const key = `qk_live_${randomBytes(16).toString('hex')}`;
-  const { id } = (await nodes.controlled('POST', 'keys', {
-    cluster_id: access.clusterId,
-    name: 'new',
-    key_hash: createHash('sha256').update(key).digest('hex'),
-    scopes: ['read'],
-  })) as { id: string };
-  return { key, id };
-}
+const newKey = () => nodes.newKey(access, ['read']);
 
 test('a revoked key is refused on every node, and others go on', async () => {
   const { key, id } = await newKey();

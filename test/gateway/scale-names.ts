@@ -1,4 +1,7 @@
-/** Names of what `filling-hook.ts` writes and `figures.ts` asks for. */
+/**
+ * Names of what `filling-hook.ts` writes and `figures.ts` asks for, and the hash by which the store
+ * knows a key.
+ */
 import { createHash } from 'node:crypto';
 
 export const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');

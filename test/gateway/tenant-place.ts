@@ -6,7 +6,7 @@
 import { CLASSES, REFUSALS, refusalBody, Targets } from '@svc/gateway';
 import { ROUTES, Router } from '@svc/http';
 import { type Observe, type Place, Unmet } from '../contract/broker-under-test.js';
-import type { Answer, Caller, RequestOptions } from '../process/http-client.js';
+import { type Answer, type Caller, callerOf } from '../process/http-client.js';
 import { accessHeaders, type GatewayNodes, type TenantAccess } from './gateway-nodes.js';
 
 /** The gateway refused a request, as its class says: the row cannot be shown to a tenant. */
@@ -30,7 +30,7 @@ export class TenantPlace {
 
   place(observe: Observe): Place {
     const { gateways } = this.#nodes;
-    const clients = gateways.map((_, i) => new TenantClient(gateways[i] as Caller, this));
+    const clients = gateways.map((gateway) => tenantCaller(gateway, this));
     // Rows of two places have the same names, so that anything that mixes them up mixes them up.
     return { nodes: gateways.length, clients, isPinned: true, tenants: TENANTS, observe };
   }
@@ -46,35 +46,14 @@ export class TenantPlace {
   }
 }
 
-class TenantClient implements Caller {
-  readonly #gateway: Caller;
-  readonly #place: TenantPlace;
-
-  constructor(gateway: Caller, place: TenantPlace) {
-    this.#gateway = gateway;
-    this.#place = place;
-  }
-
-  get(path: string, options: RequestOptions = {}): Promise<Answer> {
-    return this.send('GET', path, undefined, options);
-  }
-
-  post(path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> {
-    const isRaw = body instanceof Uint8Array || typeof body === 'string';
-    return this.send('POST', path, isRaw ? body : JSON.stringify(body), options);
-  }
-
-  async send(
-    method: string,
-    path: string,
-    body: Uint8Array | string | undefined,
-    options: RequestOptions = {},
-  ): Promise<Answer> {
+/** A client of a place at one gateway. */
+function tenantCaller(gateway: Caller, place: TenantPlace): Caller {
+  return callerOf(async (method, path, body, options = {}) => {
     const { 'x-svc-tenant': tenant = '', ...headers } = options.headers ?? {};
     if (!tenant.startsWith(`${TENANTS}-`))
       throw new Unmet('names its tenant in another way than by a key');
-    const access = await this.#place.clusterOf(tenant);
-    const answer = await this.#gateway.send(method, path, body, {
+    const access = await place.clusterOf(tenant);
+    const answer = await gateway.send(method, path, body, {
       ...options,
       headers: { ...headers, ...accessHeaders(access) },
     });
@@ -86,7 +65,7 @@ class TenantClient implements Caller {
     expectRefused(answer, `${method} ${path}`);
     if (isGrantOfStreams(plain, body)) return GRANTED;
     throw new Refused(`class ${target.gatewayClass}`);
-  }
+  });
 }
 
 /** The grant that rows about streams begin with; behind the gateway the plan gives it already. */

@@ -34,6 +34,23 @@ export interface RequestOptions {
 /** What most tests need of a client; one of several nodes has it too. */
 export type Caller = Pick<HttpClient, 'get' | 'post' | 'send'>;
 
+/** A client all of whose requests are sent by one function. */
+export function callerOf(send: Caller['send']): Caller {
+  return {
+    send,
+    get: (path, options) => send('GET', path, undefined, options),
+    post: (path, body, options) => send('POST', path, bytesOf(body), options),
+  };
+}
+
+/** The same client with headers that each of its requests carries. */
+export function callerWith(caller: Caller, own: Readonly<Record<string, string>>): Caller {
+  return callerOf((method, path, body, options = {}) => {
+    const headers = { ...options.headers, ...own };
+    return caller.send(method, path, body, { ...options, headers });
+  });
+}
+
 const TIMEOUT_MS_DEFAULT = 10_000;
 /**
  * A node ends connections that are idle for 8 seconds. A test whose checker has computed for longer
@@ -64,8 +81,7 @@ export class HttpClient {
 
   /** A string or bytes go as they are; anything else as its JSON. */
   post(path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> {
-    const bytes = body instanceof Uint8Array || typeof body === 'string' ? body : stringify(body);
-    return this.send('POST', path, bytes, options);
+    return this.send('POST', path, bytesOf(body), options);
   }
 
   /** Rejects with `NoAnswer`. */
@@ -143,6 +159,7 @@ function headersOf(
   return { 'content-length': `${Buffer.byteLength(body)}`, ...headers };
 }
 
-function stringify(body: unknown): string {
+function bytesOf(body: unknown): Uint8Array | string {
+  if (body instanceof Uint8Array || typeof body === 'string') return body;
   return JSON.stringify(body) ?? '';
 }
