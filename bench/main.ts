@@ -3,7 +3,6 @@
 import { lookup } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { runHostile } from './abuse/hostile.js';
 import { peerStarters } from './against/start-peers.js';
 import { CLIENT_USAGE, readClientOptions } from './client/options.js';
 import { runClient } from './client/run-client.js';
@@ -13,6 +12,7 @@ import { runGateway } from './gateway/run-gateway.js';
 import { runGatewayPushes } from './gateway/run-gateway-pushes.js';
 import { GROWTH_USAGE, readGrowthOptions } from './growth/options.js';
 import { runGrowth } from './growth/run-growth.js';
+import { runHostile } from './hostile/run-hostile.js';
 import { LOAD_USAGE, type LoadOptions, readLoadOptions } from './load/options.js';
 import { runLoad, type Starter } from './load/run-load.js';
 import { reach, startOwn } from './load/system.js';

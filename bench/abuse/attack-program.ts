@@ -1,15 +1,10 @@
 // The process of an attack: it fills the node, attacks it, and reports what it saw. It is a process
 // of its own so that its work does not delay the clocks of the one that measures.
-//
-// It ends with its parent: when the channel to it closes, however that came about.
 
-import { constants, getPriority, setPriority } from 'node:os';
 import { Attack } from './attack.js';
 import type { Order, Report } from './attack-messages.js';
+import { becomeAttacker } from './attacker.js';
 import { scenarioNamed } from './scenario-list.js';
-
-/** Steps of niceness below its parent. */
-const YIELDS = 10;
 
 function report(message: Report): void {
   process.send?.(message);
@@ -36,7 +31,4 @@ async function obey(order: Order): Promise<void> {
   }
 }
 
-// A real attacker has processors of its own; here it yields to the node, and to what measures.
-setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + YIELDS));
-process.on('disconnect', () => process.exit(0));
-process.on('message', (order: Order) => void obey(order));
+becomeAttacker((order: Order) => void obey(order));

@@ -3,9 +3,8 @@
 // of one node and have turns of half a second; requests that the gateway refuses have a turn too,
 // from connections of this process. A ratio is one of two figures of the same round.
 
-import { readFileSync } from 'node:fs';
 import { freePort } from '@svc/test';
-import { partitionName, payloadTexts, pushBody } from '../load/push-requests.js';
+import { pushRequests } from '../load/push-requests.js';
 import {
   type Load,
   LoadProgram,
@@ -16,7 +15,7 @@ import { atMost, type Figure, figure } from '../report/figure.js';
 import { renderFigures, report } from '../report/report.js';
 import { HttpConnection } from '../rig/http-connection.js';
 import { NodeGroup } from '../rig/node-group.js';
-import { processorSeconds } from '../rig/processor-time.js';
+import { mainThreadSeconds, processorSeconds } from '../rig/processor-time.js';
 import { Scratch } from '../rig/scratch.js';
 
 const ROUNDS = 3;
@@ -90,11 +89,8 @@ async function measure(scratch: Scratch, threads: number): Promise<readonly Figu
   const program = LoadProgram.in(scratch);
   const { port } = node.process.plan;
   const pushes = [
-    await Pushes.open(program, 'bare', port, ['Host: localhost']),
-    await Pushes.open(program, 'gateway', gatewayPort, [
-      `Host: ${HOST}`,
-      `Authorization: Bearer ${key}`,
-    ]),
+    await Pushes.open(program, 'bare', port),
+    await Pushes.open(program, 'gateway', gatewayPort, key),
   ];
   const askers: Asker[] = [...pushes, await Refused.open(gatewayPort)];
   const rounds: Map<string, Cost>[] = [];
@@ -112,12 +108,12 @@ async function oneRound(askers: readonly Asker[], pid: number): Promise<Map<stri
   const costs = new Map<string, Cost>();
   for (let turn = 0; turn < TURNS; turn++) {
     for (const asker of turn % 2 === 0 ? askers : [...askers].reverse()) {
-      const [core, whole] = [coreSeconds(pid), processorSeconds([pid])];
+      const [core, whole] = [mainThreadSeconds(pid), processorSeconds([pid])];
       const asked = await asker.turn();
       const before = costs.get(asker.name) ?? { requests: 0, coreSeconds: 0, seconds: 0 };
       costs.set(asker.name, {
         requests: before.requests + asked,
-        coreSeconds: before.coreSeconds + coreSeconds(pid) - core,
+        coreSeconds: before.coreSeconds + mainThreadSeconds(pid) - core,
         seconds: before.seconds + processorSeconds([pid]) - whole,
       });
     }
@@ -149,10 +145,6 @@ function figuresOf(threads: number, rounds: readonly Map<string, Cost>[]): reado
   const target = threads === 0 ? atMost(RATIO_MAX) : null;
   figures.push(figure('gateway / bare, process', '', ratios('seconds'), by, target));
   return figures;
-}
-
-function coreSeconds(pid: number): number {
-  return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e9;
 }
 
 /** A tenant whose plan limits nothing that is measured; resolves with its key. */
@@ -193,17 +185,10 @@ async function newTenant(port: number): Promise<string> {
   }
 }
 
-function requestOf(body: string, headers: readonly string[]): Buffer {
-  const head = ['POST /api/v1/push HTTP/1.1', 'Content-Type: application/json'];
-  const length = `Content-Length: ${Buffer.byteLength(body)}`;
-  return Buffer.from(`${[...head, ...headers, length].join('\r\n')}\r\n\r\n${body}`);
-}
-
-function bodies(): readonly string[] {
-  const payloads = payloadTexts(1, PAYLOAD_BYTES);
-  return Array.from({ length: PARTITIONS }, (_, at) =>
-    pushBody(QUEUE, partitionName(at), payloads),
-  );
+/** Single pushes to the gateway with a key, or to the plain port without one. */
+function requests(key?: string): readonly Buffer[] {
+  const host = key === undefined ? undefined : HOST;
+  return pushRequests(QUEUE, PARTITIONS, 1, PAYLOAD_BYTES, key, host);
 }
 
 /** The load program, in a closed loop. */
@@ -216,9 +201,9 @@ class Pushes implements Asker {
     this.#load = load;
   }
 
-  static async open(program: LoadProgram, name: string, port: number, headers: readonly string[]) {
+  static async open(program: LoadProgram, name: string, port: number, key?: string) {
     const target: LoadTarget = { protocol: 'http', ports: [port], queue: QUEUE, kind: '' };
-    const items = bodies().map((body) => requestOf(body, headers));
+    const items = requests(key);
     const load: Load = { ...target, work: 'publish', items, connections: CONNECTIONS, batch: 1 };
     return new Pushes(name, await program.open(load));
   }
@@ -237,10 +222,7 @@ class Pushes implements Asker {
 class Refused implements Asker {
   readonly name = 'refused';
   readonly #connections: HttpConnection[] = [];
-  readonly #request = requestOf(bodies()[0] ?? '', [
-    `Host: ${HOST}`,
-    'Authorization: Bearer qk_live_nobody',
-  ]);
+  readonly #request = requests('qk_live_nobody')[0] as Buffer;
   #untilMs = 0;
   #asked = 0;
   #open = 0;

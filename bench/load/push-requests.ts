@@ -40,9 +40,11 @@ export function pushRequests(
   batch: number,
   payloadBytes: number,
   token?: string,
+  host?: string,
 ): readonly Buffer[] {
   const payloads = payloadTexts(batch, payloadBytes);
-  return Array.from({ length: partitions }, (_, index) =>
-    requestBytes('POST', '/api/v1/push', pushBody(queue, partitionName(index), payloads), token),
-  );
+  return Array.from({ length: partitions }, (_, index) => {
+    const body = pushBody(queue, partitionName(index), payloads);
+    return requestBytes('POST', '/api/v1/push', body, token, host);
+  });
 }

@@ -140,9 +140,10 @@ export function requestBytes(
   path: string,
   body?: string | Uint8Array,
   token?: string,
+  host = 'localhost',
 ): Buffer {
   const bearer = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`;
-  const start = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${bearer}`;
+  const start = `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${bearer}`;
   if (body === undefined) {
     return Buffer.from(`${start}\r\n`, 'latin1');
   }

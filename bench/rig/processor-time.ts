@@ -11,12 +11,21 @@ export function processorSeconds(roots: readonly number[]): number {
   const open = [...roots];
   for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
     for (const thread of namesIn(`/proc/${pid}/task`)) {
-      // On a processor, waiting for one, time slices.
-      nanoseconds += Number(textOf(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0] ?? 0);
+      nanoseconds += threadNanoseconds(pid, thread);
     }
     open.push(...(children.get(pid) ?? []));
   }
   return nanoseconds / 1e9;
+}
+
+/** Of the first thread of a process, in seconds. */
+export function mainThreadSeconds(pid: number): number {
+  return threadNanoseconds(pid, String(pid)) / 1e9;
+}
+
+function threadNanoseconds(pid: number, thread: string): number {
+  // On a processor, waiting for one, time slices.
+  return Number(textOf(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0] ?? 0);
 }
 
 function childrenByParent(): ReadonlyMap<number, readonly number[]> {

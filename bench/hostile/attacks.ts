@@ -1,10 +1,10 @@
 // Attacks of a hostile client on one front thread: their connections all lie on one loop of
-// the node, as far as they last. `hostile.ts` measures what others notice of it.
+// the node, as far as they last. `run-hostile.ts` measures what others notice of it.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AttackSocket } from '../abuse/attack-socket.js';
+import { get, pop, post } from '../abuse/requests.js';
 import type { Address } from '../rig/http-connection.js';
-import { AttackSocket } from './attack-socket.js';
-import { get, pop, post } from './requests.js';
 import { type Loop, loopsOfClients } from './thread-places.js';
 
 export const LARGE_QUEUE = 'large';

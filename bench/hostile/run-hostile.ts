@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@svc/test';
+import { item, payloadOf, push, pushText } from '../abuse/requests.js';
 import { atMost, type Figure, figure } from '../report/figure.js';
 import { percentile } from '../report/percentiles.js';
 import { renderFigures, report } from '../report/report.js';
@@ -15,16 +16,10 @@ import { type Address, HttpConnection } from '../rig/http-connection.js';
 import { HttpExchange } from '../rig/http-exchange.js';
 import { NodeProcess } from '../rig/node-process.js';
 import { Scratch } from '../rig/scratch.js';
-import {
-  HOSTILE_ATTACKS,
-  type HostileOrder,
-  LARGE_MESSAGES,
-  LARGE_QUEUE,
-} from './hostile-attacks.js';
-import { item, payloadOf, push, pushText } from './requests.js';
+import { HOSTILE_ATTACKS, type HostileOrder, LARGE_MESSAGES, LARGE_QUEUE } from './attacks.js';
 import { type Loop, loopsOfClients } from './thread-places.js';
 
-const PROGRAM = fileURLToPath(new URL('./hostile-program.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('./attack-program.js', import.meta.url));
 const THREADS = [0, 2];
 const ROUNDS = 3;
 const SECONDS = 4;
