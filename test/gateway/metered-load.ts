@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Caller, NoAnswer } from '../process/http-client.js';
+import { sleep } from '../process/node-under-test.js';
 import { accessHeaders, type TenantAccess } from './gateway-nodes.js';
 
 export interface PushClientSettings {
@@ -58,7 +59,7 @@ export class PushClient {
   async #run(): Promise<void> {
     while (this.#settings.mayGoOn()) {
       if (this.#isPaused) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await sleep(20);
         continue;
       }
       this.#pushing = this.#push();
@@ -79,7 +80,7 @@ export class PushClient {
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
       if (error.code === 'unknown') this.unanswered += batch;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await sleep(50);
     }
   }
 }

@@ -9,7 +9,7 @@ import { accessHeaders, type GatewayNodes, type TenantAccess } from './gateway-n
 import type { KnownIds } from './known-ids.js';
 import { ASKED, type Named } from './marked-tenant.js';
 
-/** The suite has the processors for itself most of the time. */
+/** Most of the time the rows have the processors for themselves. */
 const PAUSE_MS = 50;
 /** Names of rows' queues. */
 const QUEUE = /row\.q\d+/g;
