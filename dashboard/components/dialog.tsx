@@ -148,20 +148,51 @@ export function ConfirmByName(props: ConfirmProps) {
           </Field>
         )}
         <Refusal error={error} />
-        <div class="dialog-foot">
-          <button type="button" onClick={onClose}>
-            {dismissal}
-          </button>
-          <button
-            type="submit"
-            class={isDangerous ? 'danger' : 'primary'}
-            disabled={!isSame || isBusy}
-          >
-            {isBusy ? 'Under way…' : action}
-          </button>
-        </div>
+        <FormFoot
+          label={action}
+          dismissal={dismissal}
+          onClose={onClose}
+          isBusy={isBusy}
+          isForbidden={!isSame}
+          isDangerous={isDangerous}
+        />
       </form>
     </Dialog>
+  );
+}
+
+interface FormFootProps {
+  /** On the button that sends: "Create". */
+  readonly label: string;
+  /** On the button that changes nothing. */
+  readonly dismissal?: string;
+  readonly onClose: () => void;
+  readonly isBusy: boolean;
+  /** The form cannot be sent as it is. */
+  readonly isForbidden?: boolean;
+  readonly isDangerous?: boolean;
+  /** At the other end. */
+  readonly children?: ComponentChildren;
+}
+
+/** The last line of a form in a dialog: one button leaves it, the other one sends it. */
+export function FormFoot(props: FormFootProps) {
+  const { label, dismissal = 'Cancel', onClose, isBusy, children } = props;
+  const { isForbidden = false, isDangerous = false } = props;
+  return (
+    <div class="dialog-foot">
+      {children}
+      <button type="button" onClick={onClose}>
+        {dismissal}
+      </button>
+      <button
+        type="submit"
+        class={isDangerous ? 'danger' : 'primary'}
+        disabled={isForbidden || isBusy}
+      >
+        {isBusy ? 'Under way…' : label}
+      </button>
+    </div>
   );
 }
 

@@ -1,6 +1,6 @@
 /** Adds a node to the cluster: it gets the log, and votes once it is let. */
 import { useState } from 'preact/hooks';
-import { Dialog, Refusal } from '../components/dialog.js';
+import { Dialog, FormFoot, Refusal } from '../components/dialog.js';
 import { Field, TextInput } from '../components/form.js';
 import { tell } from '../components/results.js';
 import { useCluster } from '../data/cluster.js';
@@ -70,14 +70,7 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
           </Field>
         ))}
         <Refusal error={addition.error} />
-        <div class="dialog-foot">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={addition.isBusy}>
-            {addition.isBusy ? 'Under way…' : 'Add'}
-          </button>
-        </div>
+        <FormFoot label="Add" onClose={onClose} isBusy={addition.isBusy} />
       </form>
     </Dialog>
   );

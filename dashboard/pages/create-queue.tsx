@@ -1,7 +1,7 @@
 /** Creates a queue. Options that are not typed keep the defaults of the broker. */
 import { useState } from 'preact/hooks';
 import { CallError } from '../base/call-error.js';
-import { Dialog, Refusal } from '../components/dialog.js';
+import { Dialog, FormFoot, Refusal } from '../components/dialog.js';
 import { Field, TextInput, Toggle } from '../components/form.js';
 import { tell } from '../components/results.js';
 import { Name } from '../components/text.js';
@@ -71,14 +71,7 @@ export function CreateQueue({ onClose, onCreated }: CreateQueueProps) {
         ))}
         <Toggle label="Encrypt payloads" isOn={isEncrypted} onInput={setEncrypted} />
         <Refusal error={creation.error} />
-        <div class="dialog-foot">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={creation.isBusy}>
-            {creation.isBusy ? 'Under way…' : 'Create'}
-          </button>
-        </div>
+        <FormFoot label="Create" onClose={onClose} isBusy={creation.isBusy} />
       </form>
     </Dialog>
   );

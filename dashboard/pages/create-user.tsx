@@ -9,7 +9,7 @@ import {
   passwordFault,
 } from '../base/cell-users.js';
 import type { MemberRole } from '../base/gateway-words.js';
-import { Dialog, Refusal } from '../components/dialog.js';
+import { Dialog, FormFoot, Refusal } from '../components/dialog.js';
 import { Field, Select, TextInput } from '../components/form.js';
 import { tell } from '../components/results.js';
 import { Name } from '../components/text.js';
@@ -102,14 +102,7 @@ function CreateDialog({ cell, onClose, onChange }: CreateUserProps & { onClose: 
         </Field>
         <LoginFields typed={typed} onInput={set} fault={told('password')} />
         <Refusal error={creation.error} />
-        <div class="dialog-foot">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={creation.isBusy}>
-            {creation.isBusy ? 'Under way…' : 'Create'}
-          </button>
-        </div>
+        <FormFoot label="Create" onClose={onClose} isBusy={creation.isBusy} />
       </form>
     </Dialog>
   );

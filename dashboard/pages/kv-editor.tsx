@@ -6,7 +6,7 @@ import { useState } from 'preact/hooks';
 import { formatInteger } from '../base/format.js';
 import { indented } from '../base/indented-json.js';
 import { type Expiry, type KvWrite, putBody, valueFault } from '../base/kv-lists.js';
-import { Dialog, Refusal } from '../components/dialog.js';
+import { Dialog, FormFoot, Refusal } from '../components/dialog.js';
 import { Field, Select, TextArea, TextInput } from '../components/form.js';
 import { textOfStored } from '../components/json-tree.js';
 import { tell } from '../components/results.js';
@@ -156,18 +156,13 @@ function Editor(props: EditorProps) {
           <Race lost={lost} isNew={version === 0} onTake={(theirs) => setText(indented(theirs))} />
         )}
         <Refusal error={save.error} />
-        <div class="dialog-foot">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button
-            type="submit"
-            class={lost === null ? 'primary' : 'danger'}
-            disabled={!isReady || save.isBusy}
-          >
-            {save.isBusy ? 'Under way…' : actionText(action, lost)}
-          </button>
-        </div>
+        <FormFoot
+          label={actionText(action, lost)}
+          onClose={onClose}
+          isBusy={save.isBusy}
+          isForbidden={!isReady}
+          isDangerous={lost !== null}
+        />
       </form>
     </Dialog>
   );

@@ -1,10 +1,9 @@
 /** Gives somebody a role on the cluster. */
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { CallError } from '../base/call-error.js';
 import { emailFault } from '../base/cell-users.js';
 import { MEMBER_ROLES, type MemberRole, ROLE_WORDS } from '../base/gateway-words.js';
-import { Dialog, Refusal } from '../components/dialog.js';
+import { Dialog, FormFoot, Refusal } from '../components/dialog.js';
 import { Field, Select, TextInput } from '../components/form.js';
 import { tell } from '../components/results.js';
 import { Name } from '../components/text.js';
@@ -63,7 +62,7 @@ function AddDialog({ known, onClose, onChange }: AddMemberProps & { onClose: () 
         </Field>
         <RoleField role={role} onInput={setRole} />
         <Refusal error={addition.error} />
-        <Foot label="Add" isBusy={addition.isBusy} onClose={onClose} />
+        <FormFoot label="Add" onClose={onClose} isBusy={addition.isBusy} />
       </form>
     </Dialog>
   );
@@ -84,40 +83,27 @@ export async function grantRole(email: string, role: MemberRole): Promise<void> 
   );
 }
 
-interface RoleFieldProps {
+interface RoleProps {
   readonly role: MemberRole;
   readonly onInput: (role: MemberRole) => void;
 }
 
-export function RoleField({ role, onInput }: RoleFieldProps) {
-  const choices = MEMBER_ROLES.map((one) => ({ value: one, label: one }));
-  const choose = (value: string) => onInput(MEMBER_ROLES.find((one) => one === value) ?? role);
+export function RoleField({ role, onInput }: RoleProps) {
   return (
     <Field label="Role" note={`May ${ROLE_WORDS[role]}`}>
-      {(id) => <Select id={id} value={role} choices={choices} onInput={choose} />}
+      {(id) => <RoleSelect id={id} role={role} onInput={onInput} />}
     </Field>
   );
 }
 
-interface FootProps {
-  readonly label: string;
-  readonly isBusy: boolean;
-  readonly isForbidden?: boolean;
-  readonly onClose: () => void;
-  /** At the other end. */
-  readonly children?: ComponentChildren;
+const ROLE_CHOICES = MEMBER_ROLES.map((role) => ({ value: role, label: role }));
+
+interface RoleSelectProps extends RoleProps {
+  readonly id?: string;
+  readonly label?: string;
 }
 
-export function Foot({ label, isBusy, isForbidden = false, onClose, children }: FootProps) {
-  return (
-    <div class="dialog-foot">
-      {children}
-      <button type="button" onClick={onClose}>
-        Cancel
-      </button>
-      <button type="submit" class="primary" disabled={isBusy || isForbidden}>
-        {isBusy ? 'Under way…' : label}
-      </button>
-    </div>
-  );
+export function RoleSelect({ role, onInput, ...named }: RoleSelectProps) {
+  const choose = (value: string) => onInput(MEMBER_ROLES.find((one) => one === value) ?? role);
+  return <Select {...named} value={role} choices={ROLE_CHOICES} onInput={choose} />;
 }

@@ -4,7 +4,7 @@ import { CallError } from '../base/call-error.js';
 import { firstCall } from '../base/first-call.js';
 import { SCOPE_WORDS, SCOPES, type Scope } from '../base/gateway-words.js';
 import { CopyButton } from '../components/copy-button.js';
-import { Dialog, Refusal } from '../components/dialog.js';
+import { Dialog, FormFoot, Refusal } from '../components/dialog.js';
 import { Field, TextInput, Toggle } from '../components/form.js';
 import { tell } from '../components/results.js';
 import { Notice } from '../components/states.js';
@@ -74,14 +74,7 @@ function AskForKey({ onClose, onMade, onChange }: AskForKeyProps) {
           </p>
         )}
         <Refusal error={creation.error} />
-        <div class="dialog-foot">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={creation.isBusy}>
-            {creation.isBusy ? 'Under way…' : 'Create'}
-          </button>
-        </div>
+        <FormFoot label="Create" onClose={onClose} isBusy={creation.isBusy} />
       </form>
     </Dialog>
   );

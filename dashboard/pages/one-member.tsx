@@ -2,14 +2,14 @@
 import { useState } from 'preact/hooks';
 import type { MemberRole } from '../base/gateway-words.js';
 import { LAST_ADMIN } from '../base/last-admin.js';
-import { ConfirmByName, Dialog, Refusal } from '../components/dialog.js';
+import { ConfirmByName, Dialog, FormFoot, Refusal } from '../components/dialog.js';
 import { tell } from '../components/results.js';
 import { Notice } from '../components/states.js';
 import { Name } from '../components/text.js';
 import { useSession } from '../data/identity.js';
 import { call, type Success } from '../data/request.js';
 import { useAction } from '../data/use-action.js';
-import { Foot, grantRole, RoleField } from './member-role.js';
+import { grantRole, RoleField } from './member-role.js';
 
 interface OneMemberProps {
   readonly member: Success<'GET /api/console/members'>[number];
@@ -55,16 +55,16 @@ function ChangeRole(props: OneMemberProps & { readonly onRemove: () => void }) {
           </Notice>
         )}
         <Refusal error={change.error} />
-        <Foot
+        <FormFoot
           label="Change"
+          onClose={onClose}
           isBusy={change.isBusy}
           isForbidden={isLast || role === has}
-          onClose={onClose}
         >
           <button type="button" class="apart" disabled={isLast} onClick={onRemove}>
             Remove
           </button>
-        </Foot>
+        </FormFoot>
       </form>
     </Dialog>
   );

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { CallError } from '../base/call-error.js';
 import { faultOfJson, pushBody } from '../base/stored-text.js';
-import { Dialog, Refusal } from '../components/dialog.js';
+import { Dialog, FormFoot, Refusal } from '../components/dialog.js';
 import { Field, TextArea, TextInput } from '../components/form.js';
 import { tell } from '../components/results.js';
 import { Name } from '../components/text.js';
@@ -54,14 +54,12 @@ export function PushMessage({ queue: given, partition = '', onClose, onPushed }:
           )}
         </Field>
         <Refusal error={push.error} />
-        <div class="dialog-foot">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={push.isBusy || fault !== null}>
-            {push.isBusy ? 'Under way…' : 'Push'}
-          </button>
-        </div>
+        <FormFoot
+          label="Push"
+          onClose={onClose}
+          isBusy={push.isBusy}
+          isForbidden={fault !== null}
+        />
       </form>
     </Dialog>
   );

@@ -14,7 +14,7 @@ import {
   type Typed,
   typedOf,
 } from '../base/queue-options.js';
-import { Dialog, Refusal } from '../components/dialog.js';
+import { Dialog, FormFoot, Refusal } from '../components/dialog.js';
 import { Field, TextInput, Toggle } from '../components/form.js';
 import { Pairs, Section } from '../components/page.js';
 import { tell } from '../components/results.js';
@@ -122,18 +122,12 @@ function EditOptions({ queue, before, onClose, onChanged }: EditOptionsProps) {
         ))}
         <Preview changes={isWrong ? [] : changes} isWrong={isWrong} />
         <Refusal error={edit.error} />
-        <div class="dialog-foot">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button
-            type="submit"
-            class="primary"
-            disabled={isWrong || changes.length === 0 || edit.isBusy}
-          >
-            {edit.isBusy ? 'Under way…' : `Change ${counted(changes.length, 'option', 'options')}`}
-          </button>
-        </div>
+        <FormFoot
+          label={`Change ${counted(changes.length, 'option', 'options')}`}
+          onClose={onClose}
+          isBusy={edit.isBusy}
+          isForbidden={isWrong || changes.length === 0}
+        />
       </form>
     </Dialog>
   );

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { type SeekEffect, type SeekPlace, seekEffect } from '../base/consumer-groups.js';
 import { counted, formatInteger } from '../base/format.js';
 import { formatMoment, localInputOf } from '../base/moment.js';
-import { ConfirmByName, Dialog, Refusal } from '../components/dialog.js';
+import { ConfirmByName, Dialog, FormFoot, Refusal } from '../components/dialog.js';
 import { Field, TextInput } from '../components/form.js';
 import { tell } from '../components/results.js';
 import { Loaded } from '../components/states.js';
@@ -91,14 +91,13 @@ export function SeekQueue({ group, queue, leased, onClose, onMoved }: SeekQueueP
           )}
         </div>
         <Refusal error={seek.error} />
-        <div class="dialog-foot">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="danger" disabled={error !== null || seek.isBusy}>
-            {seek.isBusy ? 'Under way…' : 'Seek'}
-          </button>
-        </div>
+        <FormFoot
+          label="Seek"
+          onClose={onClose}
+          isBusy={seek.isBusy}
+          isForbidden={error !== null}
+          isDangerous
+        />
       </form>
     </Dialog>
   );
