@@ -7,16 +7,17 @@ import {
   clustersWithout,
   nameFault,
 } from '../base/cell-users.js';
-import { MEMBER_ROLES, type MemberRole } from '../base/gateway-words.js';
+import type { MemberRole } from '../base/gateway-words.js';
 import { LAST_ADMIN } from '../base/last-admin.js';
 import { type Column, DataTable } from '../components/data-table.js';
 import { Dialog, Refusal } from '../components/dialog.js';
-import { Field, Select, TextInput } from '../components/form.js';
+import { Field, TextInput } from '../components/form.js';
 import { Pairs } from '../components/page.js';
 import { tell } from '../components/results.js';
 import { Name, Time } from '../components/text.js';
 import { call } from '../data/request.js';
 import { useAction } from '../data/use-action.js';
+import { RoleSelect } from './member-role.js';
 import { NamedField } from './named-field.js';
 
 interface OneUserProps {
@@ -96,10 +97,6 @@ function Rename({ user: { id, name }, onChange }: Pick<PartProps, 'user' | 'onCh
 
 type RoleHeld = CellUser['roles'][number];
 
-const ROLE_CHOICES = MEMBER_ROLES.map((role) => ({ value: role, label: role }));
-const roleOf = (value: string): MemberRole | undefined =>
-  MEMBER_ROLES.find((role) => role === value);
-
 function Roles({ user, cell, onChange }: PartProps) {
   const { id, roles } = user;
   const admins = adminCounts(cell.users);
@@ -130,7 +127,7 @@ function Roles({ user, cell, onChange }: PartProps) {
         <DataTable
           caption="Roles of the user"
           isDense
-          columns={columnsOf(isLast, set)}
+          columns={columnsOf({ isLast, isBusy: setting.isBusy, onSet: set })}
           rows={roles}
           rowKey={({ cluster_id }) => cluster_id}
           empty="No role on any cluster."
@@ -143,10 +140,13 @@ function Roles({ user, cell, onChange }: PartProps) {
   );
 }
 
-function columnsOf(
-  isLast: (held: RoleHeld) => boolean,
-  onSet: (held: RoleHeld, role: MemberRole | null) => void,
-): readonly Column<RoleHeld>[] {
+interface RolesProps {
+  readonly isLast: (held: RoleHeld) => boolean;
+  readonly isBusy: boolean;
+  readonly onSet: (held: RoleHeld, role: MemberRole | null) => void;
+}
+
+function columnsOf({ isLast, isBusy, onSet }: RolesProps): readonly Column<RoleHeld>[] {
   return [
     {
       key: 'cluster',
@@ -161,9 +161,8 @@ function columnsOf(
       value: ({ role }) => role,
       cell: (held) => {
         if (isLast(held)) return 'admin, the only one';
-        const change = (value: string) => onSet(held, roleOf(value) ?? held.role);
-        const label = `Role on ${held.cluster_slug}`;
-        return <Select label={label} value={held.role} choices={ROLE_CHOICES} onInput={change} />;
+        const change = (role: MemberRole) => onSet(held, role);
+        return <OtherRole key={held.role} held={held} isBusy={isBusy} onChange={change} />;
       },
     },
     {
@@ -178,6 +177,7 @@ function columnsOf(
             type="button"
             class="plain"
             aria-label={`Remove the role on ${held.cluster_slug}`}
+            disabled={isBusy}
             onClick={() => onSet(held, null)}
           >
             Remove
@@ -185,6 +185,31 @@ function columnsOf(
         ),
     },
   ];
+}
+
+interface OtherRoleProps {
+  readonly held: RoleHeld;
+  readonly isBusy: boolean;
+  readonly onChange: (role: MemberRole) => void;
+}
+
+/** The button sends it: a choice alone does not, since arrow keys make one with each press. */
+function OtherRole({ held: { cluster_slug: slug, role: has }, isBusy, onChange }: OtherRoleProps) {
+  const [role, setRole] = useState(has);
+  return (
+    <span class="other-role">
+      <RoleSelect label={`Role on ${slug}`} role={role} onInput={setRole} />
+      <button
+        type="button"
+        class="plain"
+        aria-label={`Change the role on ${slug}`}
+        disabled={isBusy || role === has}
+        onClick={() => onChange(role)}
+      >
+        Change
+      </button>
+    </span>
+  );
 }
 
 interface GiveRoleProps {
@@ -213,16 +238,7 @@ function GiveRole({ user, cell, isBusy, onGive }: GiveRoleProps) {
         names={open.map((one) => one.slug)}
         onInput={setSlug}
       />
-      <Field label="As">
-        {(id) => (
-          <Select
-            id={id}
-            value={role}
-            choices={ROLE_CHOICES}
-            onInput={(value) => setRole(roleOf(value) ?? role)}
-          />
-        )}
-      </Field>
+      <Field label="As">{(id) => <RoleSelect id={id} role={role} onInput={setRole} />}</Field>
       <div class="at-foot">
         <button type="submit" disabled={isBusy || cluster === undefined}>
           {isBusy ? 'Under way…' : 'Give the role'}
