@@ -8,7 +8,7 @@
 import { createContext } from 'preact';
 import { useContext, useRef } from 'preact/hooks';
 import { useCapabilities } from './identity.js';
-import { type Poll, usePoll } from './poll.js';
+import { NO_POLL, type Poll, usePoll } from './poll.js';
 import { callFully, type Success } from './request.js';
 
 export type Health = Success<'GET /health'>;
@@ -32,8 +32,6 @@ const EVERY_MS = 3_000;
 const REST_MS_MAX = 6_000;
 /** A node that has not told its health by then hangs, and another one may answer. */
 const HEALTH_MS_MAX = 5_000;
-
-const NO_POLL = { data: null, answeredAtMs: null, error: null, refresh: () => {} };
 
 export const ClusterContext = createContext<Cluster>({
   health: NO_POLL,

@@ -29,6 +29,14 @@ export interface Poll<Data> {
   readonly refresh: () => void;
 }
 
+/** Before the shell is there to ask. */
+export const NO_POLL: Poll<never> = {
+  data: null,
+  answeredAtMs: null,
+  error: null,
+  refresh: () => {},
+};
+
 export const EVERY_MS = 2_000;
 /** For lists of a thousand rows: a node spends some ten milliseconds on one. */
 export const EVERY_MS_LIST = 10_000;

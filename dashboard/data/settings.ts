@@ -3,7 +3,7 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { DEFAULT_SETTINGS, SETTINGS, type Settings, settingsOf } from '../base/settings.js';
 import { useCapabilities } from './identity.js';
-import { type Poll, usePoll } from './poll.js';
+import { NO_POLL, type Poll, usePoll } from './poll.js';
 import { call } from './request.js';
 
 export interface KeptSettings {
@@ -13,7 +13,6 @@ export interface KeptSettings {
 }
 
 const EVERY_MS = 60_000;
-const NO_POLL = { data: null, answeredAtMs: null, error: null, refresh: () => {} };
 
 export const SettingsContext = createContext<Poll<KeptSettings>>(NO_POLL);
 

@@ -1,4 +1,5 @@
 /** The plan of the cluster, its usage, and whether it takes pushes. */
+import { useContext } from 'preact/hooks';
 import { counted, formatBytes, formatInteger, formatPercent } from '../base/format.js';
 import {
   FEATURE_WORDS,
@@ -12,16 +13,11 @@ import {
 import { type Fact, Facts, Page, Pairs, Section } from '../components/page.js';
 import { Loaded, Notice } from '../components/states.js';
 import { Badge, Name } from '../components/text.js';
-import { EVERY_MS_SLOW, usePoll } from '../data/poll.js';
-import { call } from '../data/request.js';
+import { PlanContext } from '../data/plan.js';
 import { ConsoleUsage } from './console-usage.js';
 
 export function ConsolePage() {
-  const poll = usePoll(
-    'console overview',
-    (signal) => call('GET /api/console/overview', { signal }),
-    EVERY_MS_SLOW,
-  );
+  const poll = useContext(PlanContext);
   return (
     <Page title="Plan and usage">
       <Loaded poll={poll} what="the plan">
