@@ -7,9 +7,20 @@ interface Membership {
 
 interface Clusters<Cluster> {
   readonly clusters: readonly Cluster[];
-  readonly acting_cluster: { readonly id: string } | null;
   /** The only one that the session is for; null: each of them. */
   readonly cluster: string | null;
+}
+
+interface Session<Cluster> extends Clusters<Cluster> {
+  readonly acting_cluster: { readonly id: string } | null;
+}
+
+/** Those on which the session may act. */
+export function clustersOf<Cluster extends Membership>({
+  clusters,
+  cluster: only,
+}: Clusters<Cluster>): readonly Cluster[] {
+  return only === null ? clusters : clusters.filter(({ id }) => id === only);
 }
 
 /**
@@ -17,11 +28,11 @@ interface Clusters<Cluster> {
  * is none.
  */
 export function clusterToActOn<Cluster extends Membership>(
-  { clusters, acting_cluster: ofAddress, cluster: only }: Clusters<Cluster>,
+  session: Session<Cluster>,
   chosenId: string | null,
 ): Cluster | null {
-  const allowed = only === null ? clusters : clusters.filter(({ id }) => id === only);
+  const allowed = clustersOf(session);
   const named = (wanted: string | null | undefined) => allowed.find(({ id }) => id === wanted);
   const serving = allowed.find(({ status }) => status !== 'suspended' && status !== 'deleting');
-  return named(chosenId) ?? named(ofAddress?.id) ?? serving ?? allowed[0] ?? null;
+  return named(chosenId) ?? named(session.acting_cluster?.id) ?? serving ?? allowed[0] ?? null;
 }

@@ -1,5 +1,6 @@
 /** The users of a cell, as an operator looks through them. */
 import type { GatewayApi } from '@svc/gateway/api';
+import { holds } from './order.js';
 
 export type CellUsers = GatewayApi['GET /api/operator/users']['answers'][200];
 export type CellUser = CellUsers['users'][number];
@@ -12,14 +13,8 @@ const EMAIL = /^[^\s@]+@[^\s@]+$/;
 
 /** Users whose address, name or tenant holds the text, in any case. */
 export function usersHolding(users: readonly CellUser[], text: string): readonly CellUser[] {
-  const wanted = text.trim().toLowerCase();
-  if (wanted === '') return users;
   return users.filter(({ email, name, tenant_slug }) => {
-    return (
-      email.includes(wanted) ||
-      tenant_slug.includes(wanted) ||
-      (name ?? '').toLowerCase().includes(wanted)
-    );
+    return holds(text, [email, tenant_slug, name ?? '']);
   });
 }
 

@@ -51,18 +51,13 @@ export function sessionOf(identity: Identity): Session | null {
   return 'standalone' in identity ? null : identity;
 }
 
-export function roleHeldBy(identity: Identity): RoleHeld {
+function roleHeldBy(identity: Identity): RoleHeld {
   const session = sessionOf(identity);
   if (session === null) {
     return { role: identity.role, isOperator: identity.is_operator, isMember: false };
   }
   const role = membershipOf(session)?.role ?? 'none';
   return { role, isOperator: session.operator_live, isMember: true };
-}
-
-/** Those on which the session may act. */
-export function clustersOf({ clusters, cluster: only }: Session): readonly Membership[] {
-  return only === null ? clusters : clusters.filter(({ id }) => id === only);
 }
 
 function membershipOf({ clusters }: Session): Membership | null {

@@ -6,13 +6,16 @@ import { Field } from '../components/form.js';
 import { Pairs } from '../components/page.js';
 import { Badge, Hidden, Name, Time } from '../components/text.js';
 import { leave } from '../data/access.js';
-import { type Session, useMembership, useSession } from '../data/identity.js';
+import { type Session, useMembership } from '../data/identity.js';
 import { call } from '../data/request.js';
 import { useAction } from '../data/use-action.js';
 
-export function AccountButton({ onOpen }: { readonly onOpen: () => void }) {
-  const session = useSession();
-  if (session === null) return null;
+interface AccountButtonProps {
+  readonly session: Session;
+  readonly onOpen: () => void;
+}
+
+export function AccountButton({ session, onOpen }: AccountButtonProps) {
   return (
     <button type="button" class="account wide-only" aria-haspopup="dialog" onClick={onOpen}>
       <Hidden>Account of </Hidden>

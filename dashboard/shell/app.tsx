@@ -1,6 +1,5 @@
 /** The frame of every page: who looks, where they are, what is around the page. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { capabilitiesOf } from '../base/capabilities.js';
 import { type Match, matchRoute, redirectOf } from '../base/routes.js';
 import { Link } from '../components/link.js';
 import { Page } from '../components/page.js';
@@ -8,16 +7,10 @@ import { Toasts } from '../components/results.js';
 import { Asking, Empty, Failed, Loaded } from '../components/states.js';
 import { isTokenWanted } from '../data/access.js';
 import { ClusterContext, useClusterPolls } from '../data/cluster.js';
-import {
-  type Identity,
-  IdentityContext,
-  roleHeldBy,
-  useCapabilities,
-  useMembership,
-  useSession,
-} from '../data/identity.js';
+import { IdentityContext, useCapabilities, useMembership, useSession } from '../data/identity.js';
 import { navigate, usePlace } from '../data/location.js';
-import { FeaturesContext, useFeatures, useFeaturesPoll } from '../data/plan.js';
+import { EVERY_MS_FEATURES, PlanContext, useFeatures, usePlanPoll } from '../data/plan.js';
+import { EVERY_MS_SLOW } from '../data/poll.js';
 import { SettingsContext, useSettingsPoll } from '../data/settings.js';
 import { useStore } from '../data/use-store.js';
 import { AccessDialog } from './access-dialog.js';
@@ -45,7 +38,7 @@ export function App() {
               {() => null}
             </Loaded>
           ) : (
-            <Here identity={identity.data} />
+            <Here />
           )}
         </Frame>
       </PageGuard>
@@ -58,7 +51,9 @@ export function App() {
 function Frame({ children }: { readonly children: preact.ComponentChildren }) {
   const cluster = useClusterPolls();
   const settings = useSettingsPoll();
-  const features = useFeaturesPoll();
+  const { path } = usePlace();
+  // The page of the plan shows figures that change; other pages need the features alone.
+  const plan = usePlanPoll(path === '/console' ? EVERY_MS_SLOW : EVERY_MS_FEATURES);
   const sidebar = useSidebar();
   const [open, setOpen] = useState<ShellDialog | null>(null);
   const session = useSession();
@@ -69,7 +64,7 @@ function Frame({ children }: { readonly children: preact.ComponentChildren }) {
   return (
     <ClusterContext.Provider value={cluster}>
       <SettingsContext.Provider value={settings}>
-        <FeaturesContext.Provider value={features}>
+        <PlanContext.Provider value={plan}>
           <button type="button" class="skip" onClick={() => focusHeading(main.current)}>
             To the page
           </button>
@@ -91,14 +86,15 @@ function Frame({ children }: { readonly children: preact.ComponentChildren }) {
           {open === 'account' && session !== null && (
             <AccountDialog session={session} onClose={close} />
           )}
-        </FeaturesContext.Provider>
+        </PlanContext.Provider>
       </SettingsContext.Provider>
     </ClusterContext.Provider>
   );
 }
 
 /** The page of the address. */
-function Here({ identity }: { readonly identity: Identity }) {
+function Here() {
+  const capabilities = useCapabilities();
   const { path, query } = usePlace();
   const features = useFeatures();
   const redirect = redirectOf(path, query);
@@ -109,8 +105,7 @@ function Here({ identity }: { readonly identity: Identity }) {
   if (redirect !== null) return null;
   const match = matchRoute(ROUTES, path);
   if (match === null) return <NotFoundPage />;
-  if (!maySee(match.page, capabilitiesOf(roleHeldBy(identity))))
-    return <Forbidden title={match.page.title} />;
+  if (!maySee(match.page, capabilities)) return <Forbidden title={match.page.title} />;
   if (!isInPlan(match.page, features)) {
     return <NotInPlan title={match.page.title} isKnown={features !== null} />;
   }

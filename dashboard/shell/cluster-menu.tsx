@@ -1,24 +1,21 @@
 /** Behind a gateway: the cluster that the page acts on, and the way to another one. */
 import { useMemo, useState } from 'preact/hooks';
+import { clustersOf } from '../base/acting.js';
 import { formatInteger } from '../base/format.js';
 import { holds } from '../base/order.js';
 import { Dialog } from '../components/dialog.js';
 import { TextInput } from '../components/form.js';
 import { Badge, Hidden, Name } from '../components/text.js';
-import {
-  actOn,
-  clustersOf,
-  type Membership,
-  type Session,
-  useMembership,
-  useSession,
-} from '../data/identity.js';
+import { actOn, type Membership, type Session, useMembership } from '../data/identity.js';
 import { usePlace } from '../data/location.js';
 
-export function ClusterMenu({ onOpen }: { readonly onOpen: () => void }) {
-  const session = useSession();
+interface ClusterMenuProps {
+  readonly session: Session;
+  readonly onOpen: () => void;
+}
+
+export function ClusterMenu({ session, onOpen }: ClusterMenuProps) {
   const here = useMembership();
-  if (session === null) return null;
   const isOnly = clustersOf(session).every(({ id }) => id === here?.id);
   if (isOnly) return <span class="cluster">{here?.slug ?? 'no cluster'}</span>;
   return (

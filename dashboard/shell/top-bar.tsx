@@ -46,7 +46,7 @@ export function TopBar({ isCollapsed, onCollapse, onOpen }: TopBarProps) {
       {session === null ? (
         <span class="cluster of-node quiet">{members.data?.clusterId ?? ''}</span>
       ) : (
-        <ClusterMenu onOpen={() => onOpen('cluster')} />
+        <ClusterMenu session={session} onOpen={() => onOpen('cluster')} />
       )}
       <span class="room" />
       {operator && <Gauges />}
@@ -54,7 +54,11 @@ export function TopBar({ isCollapsed, onCollapse, onOpen }: TopBarProps) {
       <button type="button" title="Ctrl or Cmd + K" onClick={() => onOpen('palette')}>
         Go to
       </button>
-      {session === null ? <AccessButton /> : <AccountButton onOpen={() => onOpen('account')} />}
+      {session === null ? (
+        <AccessButton />
+      ) : (
+        <AccountButton session={session} onOpen={() => onOpen('account')} />
+      )}
     </header>
   );
 }
