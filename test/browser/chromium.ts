@@ -99,12 +99,18 @@ export class Chromium {
     rmSync(this.#profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
+  /** A page that asks before it is left is left: else a test that failed would block the next. */
+  #accept(session: string | undefined): void {
+    void this.send('Page.handleJavaScriptDialog', { accept: true }, session).catch(() => {});
+  }
+
   #take(text: string): void {
     const parts = (this.#unread + text).split('\0');
     this.#unread = parts.pop() ?? '';
     for (const part of parts) {
       const message = JSON.parse(part) as Message;
       if (message.method === 'Log.entryAdded') this.logged.push(message.params?.entry?.text ?? '');
+      if (message.method === 'Page.javascriptDialogOpening') this.#accept(message.sessionId);
       const settle = message.id === undefined ? undefined : this.#waiting.get(message.id);
       if (message.id !== undefined) this.#waiting.delete(message.id);
       settle?.(message);

@@ -38,6 +38,15 @@ const FOCUSED = 'document.activeElement?.value ?? document.activeElement?.innerT
 const SHOWN_KEY = 'document.querySelector("dialog input[readonly]").value';
 const isDisabled = (label: string) => `[...document.querySelectorAll('button')]
   .findLast((button) => button.innerText.trim() === ${JSON.stringify(label)}).disabled`;
+/** Counts what the page asks the gateway to change from now on. */
+const COUNT_WRITES = `{
+  const real = window.fetch;
+  window.writes = 0;
+  window.fetch = (url, options) => {
+    if (options.method !== 'GET') window.writes++;
+    return real(url, options);
+  };
+}`;
 
 describe.skipIf(reason !== null)('access', () => {
   let stage: GatewayStage;
@@ -87,6 +96,12 @@ describe.skipIf(reason !== null)('access', () => {
     expect(await tab.run(DIALOG)).toContain(`curl '${stage.origin}/api/v1/push'`);
     await expectAccessible(tab);
     await tab.look(1280, 800, 'light');
+    // The page came over plain HTTP, where a browser has no clipboard.
+    await tab.run(`addEventListener('copy', () => window.copied = document.activeElement.value);
+      document.querySelector('[aria-label="Copy the key"]').focus()`);
+    await tab.press(' ');
+    await says(tab, DIALOG).toContain('Copied');
+    expect(await tab.run('window.copied')).toBe(key);
 
     await tab.press('Escape');
     await says(tab, DIALOG).toContain('not shown again');
@@ -188,8 +203,13 @@ describe.skipIf(reason !== null)('access', () => {
     await tab.run(typeInto('Name', 'Newer'));
     await tab.run(press('Rename'));
     await says(tab, TOASTS).toContain('Renamed to Newer');
+    await tab.run(COUNT_WRITES);
     await tab.run(typeInto('Role on acme', 'admin'));
+    await says(tab, isDisabled('Change')).toBe('false');
+    expect(await tab.run('window.writes')).toBe(0);
+    await tab.run(press('Change'));
     await says(tab, TOASTS).toContain('is admin on acme now');
+    expect(await tab.run('window.writes')).toBe(1);
     expect(await made()).toMatchObject({ name: 'Newer', roles: [{ role: 'admin' }] });
     await tab.run(press('Remove'));
     await says(tab, DIALOG).toContain('No role on any cluster');
@@ -233,14 +253,17 @@ describe.skipIf(reason !== null)('access', () => {
     const end = await tab.before(`{
       const real = window.fetch;
       const answers = ${JSON.stringify({ usage, overview: blocked })};
+      window.asked = [];
       window.fetch = (url, options) => {
         const name = /console\\/(\\w+)/.exec(String(url))?.[1];
-        return name in answers
-          ? Promise.resolve(new Response(JSON.stringify(answers[name]))) : real(url, options);
+        if (!(name in answers)) return real(url, options);
+        window.asked.push(name);
+        return Promise.resolve(new Response(JSON.stringify(answers[name])));
       };
     }`);
     await open('/console?hours=1');
     await says(tab).toMatch(/messages of this month are used up/);
+    expect(await tab.run('window.asked.filter((name) => name === "overview").length')).toBe(1);
     await says(tab).toMatch(/100 % of 100/);
     await says(tab).toMatch(/pushes\s+7\s+40\s+2 KiB/);
     await says(tab).toContain('at most 40 at');
