@@ -11,16 +11,15 @@ const MAX = 8;
 
 let front: TestFront;
 let clients: RawClient[];
-let refusals: number;
+/** Counts that came with each refusal. */
+let told: { open: number; refused: number }[];
 
 async function start(bounds: Partial<ConnectionBounds> = {}): Promise<void> {
-  refusals = 0;
+  told = [];
   clients = [];
   front = await TestFront.start({
     connections: { max: MAX, perAddressMax: null, isTrustedProxy: () => false, ...bounds },
-    onConnectionsFull: () => {
-      refusals++;
-    },
+    onConnectionsFull: (open, refused) => void told.push({ open, refused }),
   });
   front.service.onPop = () => {};
 }
@@ -69,7 +68,7 @@ describe('the bound', () => {
     expect((await second.request('/health')).status).toBe(200);
     expect((await honest.request('/health')).status).toBe(200);
     expect(front.server.connections.open).toBe(MAX);
-    expect(refusals).toBe(0);
+    expect(told).toEqual([]);
   });
 
   test('a parked pop is not idle: then the new one is answered 503', async () => {
@@ -84,7 +83,9 @@ describe('the bound', () => {
     });
     await late.closed();
     expect(front.server.inFlight()).toBe(MAX);
-    expect([refusals, front.server.connections.open]).toEqual([1, MAX]);
+    expect([told.length, front.server.connections.open]).toEqual([1, MAX]);
+    expect(told[0]?.open).toBeGreaterThanOrEqual(MAX);
+    expect(told[0]?.refused).toBe(1);
     // Freed, and served again.
     clients[0]?.destroy();
     await until(() => front.server.connections.open === MAX - 1);
