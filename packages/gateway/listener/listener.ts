@@ -186,6 +186,7 @@ export class GatewayListener {
     this.#rim.stopSweeping();
     this.#sockets.close();
     this.#calls.close();
+    this.#limits.close();
   }
 
   #handle(

@@ -28,4 +28,12 @@ test('each is due in its own time, and one that is over never', () => {
   limits.end(100, b);
   clock.advance(100);
   expect([late.length, clock.waiting]).toEqual([3, 0]);
+  limits.begin(100, a);
+  clock.advance(50);
+  limits.begin(100, b);
+  limits.end(100, a);
+  clock.advance(50);
+  expect(clock.waiting).toBe(1);
+  limits.close();
+  expect([late.length, clock.waiting]).toEqual([3, 0]);
 });
