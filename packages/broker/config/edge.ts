@@ -184,7 +184,7 @@ export const EDGE_VARIABLES = {
     'gateway',
     'SVC_EDGE_REQUEST_TIMEOUT_MS',
     exactInteger(60_000, MS),
-    'milliseconds that a relayed request has from head to end of answer, then 504; 0: no bound',
+    'milliseconds that a request has from head to end of answer, then 504; 0: no bound',
   ),
   edgeLongPollGraceMs: variable(
     'gateway',

@@ -63,7 +63,7 @@ export const GATEWAY_VARIABLES = {
     'gateway',
     'SVC_PROXY_BIND_ADDR',
     host('0.0.0.0', 'SVC_PROXY_PORT'),
-    'host or IP that the gateway listens on',
+    'host or IP that the gateway listens on at a port of its own; at `PORT` it is `SVC_BIND_ADDR`',
   ),
   gatewayTlsCertificate: variable(
     'gateway',
