@@ -9,7 +9,7 @@ const PLAN_CODE = /^[a-z][a-z0-9-]{0,62}$/;
 const EMAIL = /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u;
 const EMAIL_LENGTH_MAX = 254;
 const PASSWORD_MIN = 12;
-const PASSWORD_MAX = 128;
+export const PASSWORD_MAX = 128;
 
 export const API_KEY_PREFIX = 'qk_';
 /** The longest that is looked up. Ours have 51 characters; one that is given may have more. */

@@ -83,8 +83,6 @@ test.each([
 test.each([
   ['API_KEY', 'x', 'must begin with qk_ and have at most 256 characters'],
   ['API_KEY', `qk_${'x'.repeat(254)}`, 'must begin with qk_ and have at most 256 characters'],
-  ['PASSWORD', 'x'.repeat(11), 'must have 12 to 128 characters'],
-  ['PASSWORD', 'x'.repeat(129), 'must have 12 to 128 characters'],
 ])('a bad secret ends the boot, and is not shown: %s', (what, secret, rule) => {
   const name = `SVC_PROXY_BOOTSTRAP_${what}`;
   expect(readConfig({ [name]: secret }, 'here')).toMatchObject({ error: `${name} ${rule}` });
@@ -94,12 +92,12 @@ test('names are as the records have them', () => {
   const { boot, host, passage, port } = settingsOf({
     SVC_PROXY_BOOTSTRAP_TENANT: ' Acme ',
     SVC_PROXY_BOOTSTRAP_EMAIL: 'Ann@Acme.example',
-    SVC_PROXY_BOOTSTRAP_PASSWORD: ' twelve '.padEnd(12),
+    SVC_PROXY_BOOTSTRAP_PASSWORD: ' two words ',
     SVC_PROXY_DEFAULT_CLUSTER: 'Acme',
     SVC_PROXY_PORT: ' 8080 ',
     SVC_PROXY_BIND_ADDR: '[::1]',
   });
   expect([host, port, passage.defaultCluster]).toEqual(['::1', 8080, 'acme']);
-  const password = ' twelve     ';
+  const password = ' two words ';
   expect(boot.bootstrap).toMatchObject({ tenant: 'acme', email: 'ann@acme.example', password });
 });

@@ -2,14 +2,7 @@
  * The variables of the gateway itself (gateway 3): where it listens, whom it knows, and what it
  * makes at its first start. A switch is on with the word `true` alone.
  */
-import {
-  emailOf,
-  GIVEN_API_KEY_RULE,
-  givenApiKeyOf,
-  NEW_PASSWORD_RULE,
-  newPasswordOf,
-  planCodeOf,
-} from '@svc/wire';
+import { emailOf, GIVEN_API_KEY_RULE, givenApiKeyOf, planCodeOf } from '@svc/wire';
 import { host, port } from './addresses.js';
 import { list } from './door.js';
 import { exactTrue } from './gateway-limits.js';
@@ -212,8 +205,8 @@ export const GATEWAY_VARIABLES = {
   gatewayBootstrapPassword: variable(
     'gateway',
     'SVC_PROXY_BOOTSTRAP_PASSWORD',
-    optionalSecret(newPasswordOf, NEW_PASSWORD_RULE),
-    'the password of the administrator, 12 to 128 characters; unset: none',
+    optionalSecret(),
+    'the password of the administrator; unset: none',
   ),
   gatewayBootstrapPlan: variable(
     'gateway',

@@ -30,7 +30,7 @@ describe('bootstrap', () => {
   const wanted = {
     tenant_slug: 'beta',
     admin_email: 'Root@Beta.example',
-    password: 'a long password',
+    password: 'pass word',
   };
 
   test('hands out its key once, and that key works', async () => {
@@ -72,7 +72,7 @@ describe('bootstrap', () => {
       { tenant_slug: 'beta', cluster_slug: 'acme', admin_email: 'a@b' },
       { tenant_slug: 'beta', admin_email: 'admin@acme.example' },
       { ...wanted, plan: 'none' },
-      { ...wanted, password: 'x'.repeat(11) },
+      { ...wanted, password: '' },
       { ...wanted, password: 'x'.repeat(129) },
       { tenant_slug: 'beta' },
     ];

@@ -30,6 +30,7 @@ import { type BodyFault, jsonObject, jsonValue, required } from './body-form.js'
 import { allClusters } from './cluster-list.js';
 import { CLUSTER_UNKNOWN, invalidBody, NOT_SEEDED, refusedRecord } from './faults.js';
 import {
+  bootstrapPassword,
   clusterStatus,
   displayName,
   email,
@@ -38,7 +39,6 @@ import {
   OVERRIDES_FAULT,
   optionalId,
   optionalName,
-  optionalPassword,
   optionalPlan,
   optionalSlug,
   overrides,
@@ -139,7 +139,7 @@ const bootstrapRoute = ownRoute({
     cluster_slug: optionalSlug,
     plan: optionalPlan,
     admin_email: email,
-    password: optionalPassword,
+    password: bootstrapPassword,
     key_name: optionalName,
   }),
   handle: async (parts, { body: wanted }) => {

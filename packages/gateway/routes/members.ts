@@ -1,5 +1,12 @@
 /** Members of the bodies of these routes: what each is checked by, and how its fault reads. */
-import { emailOf, NEW_PASSWORD_RULE, newPasswordOf, planCodeOf, slugOf } from '@svc/wire';
+import {
+  emailOf,
+  NEW_PASSWORD_RULE,
+  newPasswordOf,
+  PASSWORD_MAX,
+  planCodeOf,
+  slugOf,
+} from '@svc/wire';
 import { CLUSTER_STATUSES, TENANT_STATUSES } from '../base/access.js';
 import { keyHashOf, nameOf, overridesOf, roleOf, scopesOf } from '../records/checks.js';
 import type { Json } from '../store/kv.js';
@@ -41,6 +48,15 @@ export const OVERRIDES_FAULT =
   'must be limits by their names, each a whole number from 0 on or null';
 export const overrides = optional(overridesOf, OVERRIDES_FAULT);
 export const optionalPassword = optional(newPasswordOf, NEW_PASSWORD_RULE);
+/** The password of a bootstrap, for which the contract has no least length (gateway 9). */
+export const bootstrapPassword = optional(
+  (value) => (isBootstrapPassword(value) ? value : null),
+  `must have 1 to ${PASSWORD_MAX} characters`,
+);
+
+function isBootstrapPassword(value: Json): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= PASSWORD_MAX;
+}
 
 export function idOf(value: Json): string | null {
   const text = typeof value === 'string' ? value.toLowerCase() : '';
