@@ -64,7 +64,7 @@ export const DOOR_VARIABLES = {
     'server',
     'SVC_MAX_CONNECTIONS',
     optionalInteger('open files less those of the node', { min: 1 }),
-    'connections of clients; at the bound the longest idle one ends, and if none is, 503',
+    'connections of clients at a port; at the bound the longest idle one ends, and if none is, 503',
   ),
   connectionsPerAddressMax: variable(
     'server',

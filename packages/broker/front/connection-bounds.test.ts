@@ -1,6 +1,6 @@
-// Goal: at every limit of open files the connections of clients leave the node the files that it
-// needs itself, whatever is set; who has fewer than he asked for, or few at all, is told. Method:
-// limits and settings, and the bounds and lines that they give.
+// Goal: at every limit of open files the connections of clients, at all ports together, leave the
+// node the files that it needs itself, whatever is set; who has fewer than he asked for, or few at
+// all, is told. Method: limits and settings, and the bounds and lines that they give.
 import { expect, test } from 'vitest';
 import { type Config, readConfig } from '../config/config.js';
 import { connectionBounds, ownFiles, partOfBounds, readFileLimit } from './connection-bounds.js';
@@ -31,6 +31,21 @@ test.each([
 
 test('front threads have files of their own', () => {
   expect(connectionBounds(configOf(), 1024, 4).bounds.max).toBe(883 - 36);
+});
+
+test('a gateway with a port of its own has half of them, and files of its own', () => {
+  const bounded = (more: Readonly<Record<string, string>>, files = 1024) =>
+    connectionBounds(configOf({ SVC_PROXY_EMBEDDED: 'true', ...more }), files);
+  const own = { SVC_PROXY_PORT: '7632' };
+  expect(bounded({}).bounds.max).toBe(883 - 11);
+  expect(bounded({ PORT: '7632', ...own }).bounds.max).toBe(883 - 11);
+  expect(bounded(own).bounds.max).toBe((883 - 11) / 2);
+  expect(bounded({ ...own, SVC_MAX_CONNECTIONS: '400' }).bounds.max).toBe(400);
+  expect(bounded({ ...own, SVC_MAX_CONNECTIONS: '800' })).toMatchObject({
+    bounds: { max: 436 },
+    warning: expect.stringContaining('436 connections are taken at each of its ports'),
+  });
+  expect(bounded(own, 64).bounds.max).toBe(16);
 });
 
 test('the platform tells the limit that this process has', () => {

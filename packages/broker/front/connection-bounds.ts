@@ -1,7 +1,14 @@
 /**
- * How many connections of clients a process may take: what its limit of open files leaves when the
- * node has those that it needs itself. At the bound the log still begins a file, the store still
- * writes a checkpoint, and the other nodes still connect.
+ * How many connections of clients a port may take: what the process's limit of open files leaves
+ * when the node has those that it needs itself. At the bound the log still begins a file, the store
+ * still writes a checkpoint, and the other nodes still connect.
+ *
+ * A gateway with a port of its own halves it: each of the two ports takes as many as are set, and
+ * no more than half of what is left. So whoever fills the gateway's port, which is open to
+ * strangers, leaves probes and operators theirs. Rejected: one bound over both, with which the
+ * strangers' connections would be refused at the plain port; and a smaller part for the plain port,
+ * because requests of the gateway's port are calls of the plain front, which takes as many at once
+ * as its port takes connections.
  *
  * Files that are not clients', at most:
  *
@@ -15,6 +22,7 @@
  *     any node                                                                                140
  *     a member    its port, 64 handshakes (`peers/listener.ts`), and for each of the others
  *                 four channels each way; at least four others are counted:             65 + 8 * n
+ *     a gateway   its port, usage that is written and read, eight calls of providers:           11
  *
  * Each front thread has a loop of its own and two listening sockets: 9 more.
  *
@@ -27,6 +35,7 @@ import { readFileSync } from 'node:fs';
 import { BlockList, isIPv6 } from 'node:net';
 import { type ConnectionBounds, isMachineRefusal } from '@svc/http';
 import type { Config } from '../config/config.js';
+import { isFronted } from '../gateway/settings.js';
 
 const OWN_FILES = 140;
 const PEER_PORT_FILES = 65;
@@ -34,6 +43,7 @@ const MEMBER_FILES = 8;
 const OTHERS_MIN = 4;
 const REFUSED_FILES = 1;
 const THREAD_FILES = 9;
+const GATEWAY_FILES = 11;
 /** So many a node takes whatever its limit is; with less it would be a node for nobody. */
 const CONNECTIONS_MIN = 16;
 /** Where the platform does not tell the limit. */
@@ -60,16 +70,19 @@ export function connectionBounds(
   frontThreads = 0,
 ): BoundsFound {
   const limit = files ?? FILES_ASSUMED;
-  const own = ownFiles(config) + THREAD_FILES * frontThreads;
-  const left = Math.max(CONNECTIONS_MIN, Math.min(limit - own, CONNECTIONS_LIMIT));
-  const { connectionsMax, connectionsPerAddressMax } = config;
+  const { connectionsMax, connectionsPerAddressMax, gatewayEmbedded } = config;
+  const ports = gatewayEmbedded && !isFronted(config) ? 2 : 1;
+  const own =
+    ownFiles(config) + THREAD_FILES * frontThreads + (gatewayEmbedded ? GATEWAY_FILES : 0);
+  const part = Math.floor((limit - own) / ports);
+  const left = Math.max(CONNECTIONS_MIN, Math.min(part, CONNECTIONS_LIMIT));
   return {
     bounds: {
       max: Math.min(connectionsMax ?? left, left),
       perAddressMax: connectionsPerAddressMax,
       isTrustedProxy: trustedProxiesOf(config),
     },
-    warning: warningOf(connectionsMax, left, limit),
+    warning: warningOf(connectionsMax, left, limit, ports === 2 ? ' at each of its ports' : ''),
   };
 }
 
@@ -96,16 +109,21 @@ export function trustedProxiesOf({ trustedProxies }: Config): ConnectionBounds['
   return (address) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
-function warningOf(wanted: number | null, left: number, limit: number): string | null {
+function warningOf(
+  wanted: number | null,
+  left: number,
+  limit: number,
+  where: string,
+): string | null {
   const raise = 'raise the hard limit (LimitNOFILE, ulimits of the container, or `ulimit -Hn`)';
   if (wanted !== null && wanted > left) {
     return (
       `SVC_MAX_CONNECTIONS=${wanted} does not fit into the limit of ${limit} open files: ` +
-      `${left} connections are taken. Lower it, or ${raise}`
+      `${left} connections are taken${where}. Lower it, or ${raise}`
     );
   }
   if (wanted !== null || limit >= FILES_ADVISED) return null;
-  return `the limit of ${limit} open files leaves room for ${left} connections: ${raise}`;
+  return `the limit of ${limit} open files leaves room for ${left} connections${where}: ${raise}`;
 }
 
 /** null: the platform does not tell. */
