@@ -22,7 +22,7 @@ async function fill(options: Parameters<typeof open>[0]): Promise<void> {
   const { store, clock, random, grants } = options;
   while ((await store.get('px.meta', '#schema').catch(() => null)) === null) await sleep(100);
   const tenants = await fillRecords(
-    { store, clock, random, onInvalidated: () => {} },
+    { store, clock, random },
     {
       clusters: Number(clusters),
       keys: Number(keys),

@@ -56,8 +56,6 @@ export class GatewayNodes {
   /** The gateway of each node, by its place in `cluster.nodes`. */
   readonly gateways: readonly HttpClient[];
   #turn = 0;
-  #provisioned = 0;
-  readonly #lines: Promise<unknown>[] = [];
 
   private constructor(cluster: Cluster, gateways: readonly HttpClient[]) {
     this.cluster = cluster;
@@ -144,22 +142,7 @@ export class GatewayNodes {
     return minutes.reduce((total, { op, msgs }) => total + (op === 'push' ? msgs : 0), 0);
   }
 
-  /**
-   * One after the other on each node: all clusters are counted in the row of one cell, and whoever
-   * finds it changed five times is told to come again.
-   */
   async provision(wanted: Provisioning): Promise<TenantAccess> {
-    const place = this.#provisioned++ % this.gateways.length;
-    const before = this.#lines[place];
-    const made = (async () => {
-      await before;
-      return this.#provision(wanted);
-    })();
-    this.#lines[place] = made.catch(() => undefined);
-    return made;
-  }
-
-  async #provision(wanted: Provisioning): Promise<TenantAccess> {
     const { slug, tenant = slug, plan = 'dedicated-s', overrides = UNLIMITED } = wanted;
     const scopes = wanted.scopes ?? ['produce', 'consume', 'admin', 'read'];
     const userId = randomUUID();

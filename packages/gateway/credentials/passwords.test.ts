@@ -3,9 +3,9 @@
 import bcrypt from '@node-rs/bcrypt';
 import { expect, test } from 'vitest';
 import { OverloadedError } from '../base/overloaded.js';
+import { Turns } from '../records/turns.js';
 import { Passwords } from './passwords.js';
 import { clearedCookie, sessionCookie } from './session-cookie.js';
-import { Turns } from './turns.js';
 
 test('a hash has the cost of the contract, and its password alone is right', async () => {
   const passwords = new Passwords();

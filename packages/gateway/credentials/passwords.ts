@@ -7,7 +7,7 @@
  */
 import bcrypt from '@node-rs/bcrypt';
 import type { GivenPassword } from '../records/bootstrap.js';
-import { Turns } from './turns.js';
+import { Turns } from '../records/turns.js';
 
 const COST = 10;
 const RUNNING_MAX = 2;
@@ -33,8 +33,13 @@ export class Passwords {
 
   /** A password that was sent, for a change that finds out whether it is needed. */
   given(password: string): GivenPassword {
+    let hashed: Promise<string> | null = null;
     return {
-      hash: () => this.hash(password),
+      // The change may run again.
+      hash: () => {
+        hashed ??= this.hash(password);
+        return hashed;
+      },
       isOf: (hash) => this.verify(password, hash),
     };
   }

@@ -13,9 +13,9 @@ import { createHash, createPrivateKey, createPublicKey, createSecretKey } from '
 import { type CryptoKey, importJWK, type JWK, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '../base/clock.js';
 import { newId, type Random } from '../base/random.js';
+import { Turns } from '../records/turns.js';
 import type { MaybePromise } from './known.js';
 import { TOKEN_LENGTH_MAX } from './presented.js';
-import { Turns } from './turns.js';
 
 export interface SessionTokenOptions {
   /** Absent or empty: not given. */

@@ -21,7 +21,6 @@ import type { Logger } from '../base/logger.js';
 import type { Random } from '../base/random.js';
 import { Passwords } from '../credentials/passwords.js';
 import { type SessionTokenOptions, SessionTokens } from '../credentials/session-tokens.js';
-import { Turns } from '../credentials/turns.js';
 import { AddressRates } from '../edge/address-rates.js';
 import { ClientAddresses } from '../edge/client-address.js';
 import type { EdgeTimeouts } from '../edge/deadlines.js';
@@ -40,6 +39,7 @@ import { Passage, type PassageConfig } from '../passage/passage.js';
 import { Targets } from '../pipeline/targets.js';
 import { loadClusterView } from '../records/clusters.js';
 import { CLUSTERS } from '../records/rows.js';
+import { Turns } from '../records/turns.js';
 import { cookieNamesOf } from '../routes/acting.js';
 import {
   GithubLogin,

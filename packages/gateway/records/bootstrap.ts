@@ -7,7 +7,7 @@
 import { SCOPES } from '../base/access.js';
 import {
   type Actor,
-  change,
+  changeInTurn,
   isRefused,
   type RecordBatch,
   type Records,
@@ -57,7 +57,7 @@ export function bootstrap(
   actor: Actor,
   wanted: Bootstrap,
 ): Promise<Bootstrapped | Refused> {
-  return change(records, actor, async (batch): Promise<Bootstrapped | Refused> => {
+  return changeInTurn(records, actor, async (batch): Promise<Bootstrapped | Refused> => {
     const plan = await readBy(records, PLANS, wanted.planCode);
     if (plan === null) return refused('invalid', `unknown plan ${wanted.planCode}`);
     const { tenantSlug, tenantName, clusterSlug } = wanted;

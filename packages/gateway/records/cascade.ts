@@ -1,13 +1,15 @@
 /**
  * What goes with a tenant. Rows are found by the lists and indexes of what they belong to, and each
  * row goes in one batch with all that points to it; a queue that was given up before has a lifetime
- * and goes by itself.
+ * and goes by itself. Clusters and users go with their marks: no node serves their keys and
+ * sessions for longer than it does not look.
  */
 import { BATCH_OPS_MAX, pages, type WriteOp } from '../store/kv.js';
 import {
   type Actor,
   CASCADE_OPS,
   change,
+  deleteRows,
   type Held,
   keyOf,
   type Records,
@@ -29,6 +31,9 @@ import {
   USERS,
 } from './rows.js';
 
+/** Each has a row, a unique index, a list and a mark. */
+const USERS_PER_BATCH = 60;
+
 /** All but the row of the tenant itself. */
 export async function removeRowsOfTenant(
   records: Records,
@@ -45,13 +50,22 @@ export async function removeRowsOfTenant(
     }
     await removeCluster(records, actor, cluster.id);
   }
-  for await (const userIds of listed(records, 'px.users.tenant', tenantId)) {
+  await removeUsers(records, actor, tenantId);
+  await removePrefix(records, OPERATIONS.namespace, tenantId);
+}
+
+async function removeUsers(records: Records, actor: Actor, tenantId: string): Promise<void> {
+  for await (const userIds of listed(records, 'px.users.tenant', tenantId, USERS_PER_BATCH)) {
     for (const userId of userIds) {
       await removeListed(records, IDENTITIES, 'px.identities.user', userId);
     }
+    await change(records, actor, async (batch) => {
+      for (const user of await readMany(records, USERS, userIds)) {
+        batch.remove(USERS, user);
+        batch.invalidate(user.value.id);
+      }
+    });
   }
-  await removeListed(records, USERS, 'px.users.tenant', tenantId);
-  await removePrefix(records, OPERATIONS.namespace, tenantId);
 }
 
 function removeCluster(records: Records, actor: Actor, clusterId: string): Promise<void> {
@@ -61,7 +75,7 @@ function removeCluster(records: Records, actor: Actor, clusterId: string): Promi
     batch.remove(CLUSTERS, held);
     batch.invalidate(clusterId);
     const cell = await read(records, CELLS, held.value.cell_id);
-    if (cell === null) return;
+    if (cell === null || cell.value.capacity_slots === 0) return;
     const used_slots = Math.max(0, cell.value.used_slots - 1);
     batch.update(CELLS, cell, { ...cell.value, used_slots });
   });
@@ -112,16 +126,19 @@ async function removeRows<Value>(
 ): Promise<void> {
   const indexes: readonly Index<Value>[] = [table, ...table.unique, ...table.lists];
   const deletions = (await readMany(records, table, keys)).map(({ value }) =>
-    indexes.map((index) => deletion(index.namespace, keyOf(index, value))),
+    indexes.map((index): WriteOp => {
+      return { op: 'delete', namespace: index.namespace, key: keyOf(index, value) };
+    }),
   );
   await write(records, deletions);
 }
 
 async function removePrefix(records: Records, namespace: string, owner: string): Promise<void> {
   for await (const rows of pages(records.store, namespace, `#${owner}/`)) {
-    await write(
+    await deleteRows(
       records,
-      rows.map(({ key }) => [deletion(namespace, key)]),
+      namespace,
+      rows.map(({ key }) => key),
     );
   }
 }
@@ -139,18 +156,17 @@ async function write({ store }: Records, groups: readonly WriteOp[][]): Promise<
   if (ops.length > 0) await store.batch(ops);
 }
 
-const deletion = (namespace: string, key: string): WriteOp => ({ op: 'delete', namespace, key });
-
-/** The last parts of keys `#owner/id`, a few hundred at a time. */
+/** The last parts of keys `#owner/id`, at most `max` at a time. */
 async function* listed(
   { store }: Records,
   namespace: string,
   owner: string,
+  max = BATCH_OPS_MAX,
 ): AsyncGenerator<readonly string[]> {
   const prefix = `#${owner}/`;
   for await (const rows of pages(store, namespace, prefix)) {
-    for (let from = 0; from < rows.length; from += BATCH_OPS_MAX) {
-      const part = rows.slice(from, from + BATCH_OPS_MAX);
+    for (let from = 0; from < rows.length; from += max) {
+      const part = rows.slice(from, from + max);
       yield part.map(({ key }) => key.slice(prefix.length));
     }
   }

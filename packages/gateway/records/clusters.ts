@@ -9,6 +9,7 @@ import {
   type PlanLimits,
 } from '../base/access.js';
 import type { ClusterView } from '../base/cluster-view.js';
+import { pages } from '../store/kv.js';
 import {
   type Actor,
   change,
@@ -23,6 +24,7 @@ import {
 } from './batch.js';
 import {
   CELLS,
+  type CellRow,
   CLUSTERS,
   type ClusterRow,
   featuresOf,
@@ -124,11 +126,8 @@ export async function clusterFor(
       ? await readBy(records, CELLS, LOCAL_CELL)
       : await read(records, CELLS, cellId);
   if (cell === null) return refused('invalid', 'unknown cell');
-  const { capacity_slots, used_slots, status } = cell.value;
-  if (status !== 'active') return refused('conflict', 'the cell takes no clusters');
-  if (capacity_slots > 0 && used_slots >= capacity_slots) {
-    return refused('conflict', 'the cell is full');
-  }
+  if (cell.value.status !== 'active') return refused('conflict', 'the cell takes no clusters');
+  if (!(await takeSlot(records, batch, cell))) return refused('conflict', 'the cell is full');
   const cluster: ClusterRow = {
     id: batch.newId(),
     tenant_id: tenant.id,
@@ -140,7 +139,6 @@ export async function clusterFor(
     limit_overrides: overrides ?? {},
     created_at_us: batch.nowUs,
   };
-  batch.update(CELLS, cell, { ...cell.value, used_slots: used_slots + 1 });
   batch.insert(CLUSTERS, cluster);
   batch.invalidate(cluster.id);
   batch.audit({
@@ -151,6 +149,29 @@ export async function clusterFor(
     meta: { plan: plan.code },
   });
   return { cluster, tenant, plan, held: null };
+}
+
+/**
+ * False: the cell is full. A cell without an end is not counted: it is that of all clusters there
+ * are, and they would be made one after the other for a number that nobody needs.
+ */
+async function takeSlot(
+  { store }: Records,
+  batch: RecordBatch,
+  cell: Held<CellRow>,
+): Promise<boolean> {
+  const { id, capacity_slots } = cell.value;
+  if (capacity_slots === 0) {
+    batch.check(CELLS, cell);
+    return true;
+  }
+  let used = 0;
+  for await (const rows of pages(store, 'px.clusters.cell', `#${id}/`)) {
+    used += rows.length;
+    if (used >= capacity_slots) return false;
+  }
+  batch.update(CELLS, cell, { ...cell.value, used_slots: used + 1 });
+  return true;
 }
 
 function isSameOverrides(one: LimitOverrides, other: LimitOverrides): boolean {

@@ -5,10 +5,17 @@
  * An event's place is the time at which it was written, and a reader that has seen a place must
  * have seen all that is before it: else it would acknowledge what it never read. Clocks of nodes
  * differ, so a row holds the last place, and each event takes a later one in the batch that moves
- * the row. Events are rare; that they are written one after the other costs nothing.
+ * the row. So changes that write one are made in turn (`changeInTurn`).
  */
-import { allRows, type Json } from '../store/kv.js';
-import { CASCADE_OPS, change, heldOf, type RecordBatch, type Records, SYSTEM } from './batch.js';
+import { type Json, pages } from '../store/kv.js';
+import {
+  changeInTurn,
+  deleteRows,
+  heldOf,
+  type RecordBatch,
+  type Records,
+  SYSTEM,
+} from './batch.js';
 import { META, OUTBOX, type OutboxRow } from './rows.js';
 
 const LAST_KEY = '#outbox';
@@ -16,7 +23,7 @@ const ONCE_PREFIX = '#event/';
 /** Longer than the month that an event of a quota belongs to. */
 const ONCE_TTL_MS = 70 * 86_400_000;
 
-/** Puts an event into a batch. */
+/** Puts an event into the batch of a change that is made in turn, as the last thing in it. */
 export async function insertEvent(
   { store }: Records,
   batch: RecordBatch,
@@ -47,7 +54,7 @@ export function writeEventOnce(
   kind: string,
   payload: Json,
 ): Promise<boolean> {
-  return change(records, SYSTEM, async (batch) => {
+  return changeInTurn(records, SYSTEM, async (batch) => {
     const key = ONCE_PREFIX + once;
     if ((await records.store.get(META, key)) !== null) return false;
     batch.add({
@@ -81,12 +88,13 @@ export async function eventsAfter(
 }
 
 /** Forgets the events up to this place and says how many these were. */
-export async function acknowledgeEvents({ store }: Records, upTo: string): Promise<number> {
-  const rows = await allRows(store, OUTBOX.namespace, '#');
-  const keys = rows.map(({ key }) => key).filter((key) => key <= `#${upTo}`);
-  for (let from = 0; from < keys.length; from += CASCADE_OPS) {
-    const part = keys.slice(from, from + CASCADE_OPS);
-    await store.batch(part.map((key) => ({ op: 'delete', namespace: OUTBOX.namespace, key })));
+export async function acknowledgeEvents(records: Records, upTo: string): Promise<number> {
+  let acknowledged = 0;
+  for await (const rows of pages(records.store, OUTBOX.namespace, '#')) {
+    const keys = rows.map(({ key }) => key).filter((key) => key <= `#${upTo}`);
+    await deleteRows(records, OUTBOX.namespace, keys);
+    acknowledged += keys.length;
+    if (keys.length < rows.length) break;
   }
-  return keys.length;
+  return acknowledged;
 }

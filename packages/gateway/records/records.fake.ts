@@ -2,7 +2,7 @@
 import { FakeClock } from '../base/clock.fake.js';
 import { SeededRandom } from '../base/random.fake.js';
 import { MemoryStore } from '../store/memory-kv.fake.js';
-import { CONTROL_PLANE, isRefused, type Records, type Refused } from './batch.js';
+import { CONTROL_PLANE, changeTurns, isRefused, type Records, type Refused } from './batch.js';
 import { createCluster, type MadeCluster } from './clusters.js';
 import { seed } from './seed.js';
 
@@ -21,6 +21,7 @@ export function fakeRecords(store?: MemoryStore, seedOfIds = 1): FakeRecords {
     store: store ?? new MemoryStore(clock),
     clock,
     random: new SeededRandom(seedOfIds),
+    turns: changeTurns(),
     invalidated,
     onInvalidated: (clusterId) => void invalidated.push(clusterId),
   };

@@ -2,7 +2,7 @@
 // it is made once. Method: the store in memory, its answers lost and its batches overtaken.
 import { describe, expect, test } from 'vitest';
 import { NIL_ID } from '../base/random.js';
-import { BATCH_OPS_MAX, StoreUnavailableError } from '../store/kv.js';
+import { BATCH_OPS_MAX, type Json, StoreUnavailableError } from '../store/kv.js';
 import { CONTROL_PLANE, change, read, SYSTEM } from './batch.js';
 import { type Bootstrap, bootstrap } from './bootstrap.js';
 import {
@@ -17,7 +17,7 @@ import { acknowledgeEvents, eventsAfter, writeEventOnce } from './outbox.js';
 import { giveUpQueues, noteQueues, queuesOf } from './queues.js';
 import { done, fakeRecords, withCluster } from './records.fake.js';
 import { CONSOLE_ROLES, grantRole, revokeRole, rolesOfCluster, rolesOfUser } from './roles.js';
-import { KEYS, TENANTS } from './rows.js';
+import { CELLS, KEYS, TENANTS } from './rows.js';
 import { LayoutError, seed } from './seed.js';
 import { isRevoked, revokeSession } from './sessions.js';
 import { createTenant, removeTenant, setTenantStatus } from './tenants.js';
@@ -135,6 +135,72 @@ describe('bootstrap', () => {
     expect(result).toEqual({ refused: 'invalid', error });
     expect(records.store.calls.batch).toBe(before);
   });
+});
+
+/** Side by side on a node, and on three nodes at once. */
+async function sideBySide<Result>(
+  work: (records: ReturnType<typeof fakeRecords>, name: string) => Promise<Result>,
+): Promise<Result[]> {
+  const first = fakeRecords();
+  await seed(first);
+  const nodes = [first, fakeRecords(first.store, 1_000), fakeRecords(first.store, 2_000)];
+  const names = Array.from({ length: 16 }, (_, at) => at);
+  return Promise.all(nodes.flatMap((node, on) => names.map((at) => work(node, `n${on}-${at}`))));
+}
+
+describe('side by side', () => {
+  test('clusters are made, and none is beaten by another', async () => {
+    const all = await sideBySide((records, slug) =>
+      createCluster(records, SYSTEM, { tenantSlug: slug, slug, planCode: 'pro' }),
+    );
+    expect(all.map((one) => done(one).held)).toEqual(all.map(() => null));
+  });
+
+  test('tenants are bootstrapped, each with its event in order', async () => {
+    let store = fakeRecords().store;
+    const all = await sideBySide((records, name) => {
+      ({ store } = records);
+      const of = { tenantSlug: name, clusterSlug: name, adminEmail: `a@${name}` };
+      const keyHash = Buffer.from(name).toString('hex').padEnd(64, '0');
+      return bootstrap(records, SYSTEM, { ...FIRST, ...of, keyHash });
+    });
+    expect(all.every((one) => done(one).keyIssued)).toBe(true);
+    expect(store.keys('px.outbox')).toHaveLength(all.length);
+  });
+
+  test('a change whose turn comes too late is not begun', async () => {
+    const records = fakeRecords();
+    await seed(records);
+    let answer = () => {};
+    records.store.onBatch = () => new Promise<void>((resolve) => (answer = resolve));
+    const first = bootstrap(records, SYSTEM, FIRST);
+    const second = expect(
+      bootstrap(records, SYSTEM, { ...FIRST, tenantSlug: 'b', clusterSlug: 'b' }),
+    ).rejects.toThrow(StoreUnavailableError);
+    await new Promise((resolve) => setImmediate(resolve));
+    records.clock.advance(10_000);
+    answer();
+    done(await first);
+    await second;
+    expect(records.store.keys('px.tenants')).toHaveLength(1);
+  });
+});
+
+test('a cell with an end takes as many clusters as it has places', async () => {
+  const { made, ...records } = await withCluster();
+  const cell = async () => (await read(records, CELLS, made.cluster.cell_id))?.value;
+  const value = { ...(await cell()), capacity_slots: 2 } as unknown as Json;
+  const key = `#${made.cluster.cell_id}`;
+  await records.store.batch([{ op: 'put', namespace: 'px.cells', key, value }]);
+  const made2 = await Promise.all(
+    ['b', 'c'].map((slug) =>
+      createCluster(records, SYSTEM, { tenantSlug: 'acme', slug, planCode: 'pro' }),
+    ),
+  );
+  expect(made2.filter((one) => 'refused' in one)).toEqual([
+    { refused: 'conflict', error: 'the cell is full' },
+  ]);
+  expect((await cell())?.used_slots).toBe(2);
 });
 
 describe('clusters', () => {

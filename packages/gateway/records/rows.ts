@@ -150,6 +150,7 @@ export const cellShape = shape({
   class: oneOf(CELL_CLASSES),
   /** 0: without an end. */
   capacity_slots: count,
+  /** Kept where there is an end (`clusters.ts`). */
   used_slots: count,
   broker_version: optional(text),
   status: oneOf(['active', 'draining', 'dead']),

@@ -1,7 +1,7 @@
 /** The deny-list: sessions that ended before their time. */
 import { NIL_ID } from '../base/random.js';
 import { pages } from '../store/kv.js';
-import { type Actor, CASCADE_OPS, change, heldOf, type Records } from './batch.js';
+import { type Actor, change, deleteRows, heldOf, type Records } from './batch.js';
 import { REVOKED } from './rows.js';
 
 /**
@@ -33,15 +33,15 @@ export function revokeSession(
  * Takes away what is over. Rows end with their tokens, by their TTL; this is for those that came
  * without one, from an import or another build.
  */
-export async function sweepRevoked({ store, clock }: Records): Promise<void> {
-  const { namespace } = REVOKED;
-  const nowUs = clock.wallUs();
-  for await (const rows of pages(store, namespace, '#')) {
+export async function sweepRevoked(records: Records): Promise<void> {
+  const nowUs = records.clock.wallUs();
+  for await (const rows of pages(records.store, REVOKED.namespace, '#')) {
     const ended = rows.filter((row) => heldOf(REVOKED, row).value.expires_at_us <= nowUs);
-    for (let at = 0; at < ended.length; at += CASCADE_OPS) {
-      const some = ended.slice(at, at + CASCADE_OPS);
-      await store.batch(some.map(({ key }) => ({ op: 'delete', namespace, key })));
-    }
+    await deleteRows(
+      records,
+      REVOKED.namespace,
+      ended.map(({ key }) => key),
+    );
   }
 }
 

@@ -6,6 +6,7 @@ import { Passwords } from '../credentials/passwords.js';
 import { SessionTokens } from '../credentials/session-tokens.js';
 import { CONTROL_PLANE } from '../records/batch.js';
 import { done } from '../records/records.fake.js';
+import { removeTenant, setTenantStatus } from '../records/tenants.js';
 import { createUser } from '../records/users.js';
 import { StoreUnavailableError } from '../store/kv.js';
 import { localPath } from './local-path.js';
@@ -312,6 +313,15 @@ describe('a page of the dashboard', () => {
     }
     const ended = { cookie: 'svc_session=nonsense' };
     expect((await node.askPage('/', { ...BROWSER, ...ended }))?.status).toBe(303);
+  });
+
+  test('is not for people whose tenant was removed', async () => {
+    const asked = () => node.askPage('/queues', { ...BROWSER, ...cookie('viewer') });
+    expect(await asked()).toBeNull();
+    const { records } = node.parts;
+    done(await setTenantStatus(records, CONTROL_PLANE, 'acme', 'deleting'));
+    done(await removeTenant(records, CONTROL_PLANE, 'acme'));
+    expect((await asked())?.status).toBe(303);
   });
 
   test('is refused to programs that bring nothing, and while the store is away', async () => {

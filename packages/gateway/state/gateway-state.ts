@@ -17,7 +17,7 @@ import { Epochs } from '../credentials/epochs.js';
 import { Invalidation } from '../credentials/invalidation.js';
 import type { Passwords } from '../credentials/passwords.js';
 import type { SessionTokens } from '../credentials/session-tokens.js';
-import { isRefused, type Records, SYSTEM } from '../records/batch.js';
+import { changeTurns, isRefused, type Records, SYSTEM } from '../records/batch.js';
 import { bootstrap } from '../records/bootstrap.js';
 import { registerKey } from '../records/keys.js';
 import { seed } from '../records/seed.js';
@@ -80,7 +80,7 @@ export class GatewayState {
     const epochs = new Epochs();
     const onInvalidated = (owner: string) => epochs.mark(owner);
     this.#options = options;
-    this.records = { store, clock, random, onInvalidated };
+    this.records = { store, clock, random, turns: changeTurns(), onInvalidated };
     this.credentials = new Credentials({
       records: this.records,
       clock,

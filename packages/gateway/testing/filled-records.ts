@@ -12,6 +12,9 @@ import { LOCAL_CELL } from '../records/seed.js';
 const ROWS_PER_BATCH = 30;
 const BATCHES_AT_A_TIME = 8;
 
+/** Nothing is changed that anybody knows of. */
+type BareRecords = Pick<Records, 'store' | 'clock' | 'random'>;
+
 export interface Filling {
   readonly clusters: number;
   readonly keys: number;
@@ -23,7 +26,10 @@ export interface Filling {
 }
 
 /** Answers the broker's tenants of the clusters, whose grants are left to the next look at them. */
-export async function fillRecords(records: Records, filling: Filling): Promise<readonly string[]> {
+export async function fillRecords(
+  records: BareRecords,
+  filling: Filling,
+): Promise<readonly string[]> {
   const { clusters, keys, slugOf, keyHashOf } = filling;
   const [plan, cell] = [
     await readBy(records, PLANS, filling.plan),
@@ -61,7 +67,7 @@ export async function fillRecords(records: Records, filling: Filling): Promise<r
 }
 
 async function inBatches(
-  records: Records,
+  records: BareRecords,
   count: number,
   insert: (batch: RecordBatch, i: number) => unknown,
 ): Promise<void> {

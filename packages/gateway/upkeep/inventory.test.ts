@@ -11,6 +11,7 @@ import { Admission } from '../limits/admission.js';
 import { ClusterLimits } from '../limits/cluster-limits.js';
 import type { Denial, Destination } from '../limits/limits.js';
 import { PushBlocks } from '../limits/push-blocks.js';
+import { changeTurns } from '../records/batch.js';
 import { queuesOf } from '../records/queues.js';
 import { MemoryStore } from '../store/memory-kv.fake.js';
 import {
@@ -83,6 +84,7 @@ class Node {
     store: this.store,
     clock: this.clock,
     random: new SeededRandom(1),
+    turns: changeTurns(),
     onInvalidated: () => {},
   };
 

@@ -5,6 +5,7 @@ import { FakeClock } from '../base/clock.fake.js';
 import { SeededRandom } from '../base/random.fake.js';
 import { PushBlocks } from '../limits/push-blocks.js';
 import { DAYS, MINUTES } from '../metering/usage-rows.js';
+import { changeTurns } from '../records/batch.js';
 import { type Json, StoreUnavailableError } from '../store/kv.js';
 import { MemoryStore } from '../store/memory-kv.fake.js';
 import { UsageJournal } from './journal.js';
@@ -42,7 +43,7 @@ function startNode(boot: string): Node {
   const flush = new UsageFlush({ ...shared, journal, store, keepDays: 90, onLate, pause });
   const blocks = new PushBlocks();
   const random = new SeededRandom(boot.length);
-  const records = { store, clock, random, onInvalidated: () => {} };
+  const records = { store, clock, random, turns: changeTurns(), onInvalidated: () => {} };
   const quotas = new MonthlyQuotas({ records, blocks, warnPercent: 80 });
   const upkeep = new UsageUpkeep({
     ...{ flush, quotas, blocks, store, clock, log },

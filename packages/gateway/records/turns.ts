@@ -1,7 +1,8 @@
 /**
  * At most so many at a time, the others in the order in which they came, and not without an end.
- * Hashes and signatures run in the platform's thread pool, which also syncs the log: a flood of
- * logins must leave threads to it.
+ * - Hashes and signatures run in the platform's thread pool, which also syncs the log: a flood of
+ *   logins must leave threads to it.
+ * - Changes of records that move the same row would lose to each other side by side.
  */
 import { OverloadedError } from '../base/overloaded.js';
 
