@@ -11,6 +11,7 @@ import { registerKey, revokeKey } from '../records/keys.js';
 import { done, withCluster } from '../records/records.fake.js';
 import { CONSOLE_ROLES, grantRole, revokeRole } from '../records/roles.js';
 import { revokeSession } from '../records/sessions.js';
+import { removeTenant, setTenantStatus } from '../records/tenants.js';
 import { createUser, setOperators } from '../records/users.js';
 import { StoreUnavailableError } from '../store/kv.js';
 import { hashOfKey, isSameSecret, newApiKey } from './api-key.js';
@@ -221,6 +222,30 @@ describe('sessions', () => {
     expect(await credentials.caller(short), 'a bearer lives out its time').not.toBe(null);
     records.clock.advance(900_000);
     expect(await credentials.caller(short)).toBe(null);
+  });
+
+  test('of a tenant that was removed ends as soon as a node has looked', async () => {
+    const { records, user } = await withUser();
+    const { credentials, invalidation, tokens } = await nodeOf(records);
+    const presented = session(await tokens.sign(user.id, 600));
+    expect(await credentials.caller(presented)).not.toBe(null);
+    done(await setTenantStatus(records, SYSTEM, 'acme', 'deleting'));
+    await invalidation.look();
+    expect(credentials.caller(presented), 'it is there, and who it is').not.toBe(null);
+    await removeTenant(records, SYSTEM, 'acme');
+    await invalidation.look();
+    expect(await credentials.caller(presented)).toBe(null);
+  });
+
+  test('a store that is silent is waited for once, not for each row', async () => {
+    const { records, user } = await withUser();
+    const { credentials, tokens } = await nodeOf(records);
+    const presented = session(await tokens.sign(user.id, 600));
+    await tokens.verify(presented.token);
+    records.store.get = () => new Promise(() => {});
+    const asked = credentials.caller(presented);
+    records.clock.advance(1_500);
+    await expect(asked).rejects.toThrow(StoreUnavailableError);
   });
 
   test.each([

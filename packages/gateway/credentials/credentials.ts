@@ -16,6 +16,7 @@ import { findKeyByHash, noteKeyUses } from '../records/keys.js';
 import { CLUSTER_ROLES, CLUSTERS, USERS } from '../records/rows.js';
 import { isRevoked } from '../records/sessions.js';
 import { StoreUnavailableError } from '../store/kv.js';
+import { Alike } from './alike.js';
 import { hashOfKey } from './api-key.js';
 import type { Epochs } from './epochs.js';
 import { Known, type KnownOptions, type MaybePromise } from './known.js';
@@ -57,6 +58,7 @@ export class Credentials {
   readonly #roles: Known<Role>;
   readonly #users: Known<KnownUser>;
   readonly #revoked: Known<{ readonly isRevoked: boolean }>;
+  readonly #alike = new Alike();
   #uses = new Map<string, number>();
 
   constructor(options: CredentialOptions) {
@@ -69,13 +71,17 @@ export class Credentials {
         const held = await findKeyByHash(records, hash);
         if (held === null || held.value.revoked_at_us !== undefined) return null;
         const { id, cluster_id, scopes } = held.value;
-        return { kind: 'key', keyId: id, clusterId: cluster_id, scopes };
+        const clusterId = this.#alike.text(cluster_id);
+        return { kind: 'key', keyId: id, clusterId, scopes: this.#alike.object(scopes) };
       },
     });
     this.#clusters = this.#known({
       entriesMax: CLUSTERS_MAX,
       ownerOf: ({ id }) => id,
-      load: (id) => loadClusterView(records, { id }),
+      load: async (id) => {
+        const view = await loadClusterView(records, { id });
+        return view === null ? null : this.#shared(view);
+      },
     });
     this.#slugs = this.#known({
       entriesMax: CLUSTERS_MAX,
@@ -84,7 +90,7 @@ export class Credentials {
       load: async (slug) => {
         const [index] = CLUSTERS.unique;
         const row = await records.store.get(index?.namespace ?? '', `#${slug}`);
-        return row === null ? null : String(row.value);
+        return row === null ? null : this.#alike.text(String(row.value));
       },
     });
     this.#roles = this.#known({
@@ -146,8 +152,12 @@ export class Credentials {
     return this.#users.get(userId);
   }
 
-  /** Remembers that the key was used now; `flushUses` writes it. */
+  /**
+   * Remembers that the key was used now; `flushUses` writes it. Of more keys in between than are
+   * known, uses are left out: they are for people to look at.
+   */
   noteUse(keyId: string): void {
+    if (this.#uses.size >= KEYS_MAX && !this.#uses.has(keyId)) return;
     this.#uses.set(keyId, this.#options.clock.wallUs());
   }
 
@@ -158,16 +168,30 @@ export class Credentials {
     await noteKeyUses(this.#options.records, uses);
   }
 
+  /** Both are asked for at once: where the store does not answer, they are waited for once. */
   #session(claims: SessionClaims): MaybePromise<SessionCaller | null> {
-    return then(this.#isRevoked(claims.jti), (revoked) => {
-      if (revoked) return null;
-      return then(this.#users.get(claims.userId), (user) => {
-        if (user === null) return null;
-        const { userId, jti, clusterId, expiresS } = claims;
-        const { isOperator } = user;
-        return { kind: 'session', userId, jti, clusterId, isOperator, expiresS };
-      });
+    const asked = [this.#isRevoked(claims.jti), this.#users.get(claims.userId)] as const;
+    return then(both(...asked), ([revoked, user]) => {
+      if (revoked || user === null) return null;
+      const { userId, jti, clusterId, expiresS } = claims;
+      const { isOperator } = user;
+      return { kind: 'session', userId, jti, clusterId, isOperator, expiresS };
     });
+  }
+
+  /** What its tenant, its plan and its cell say is said by others too. */
+  #shared(view: ClusterView): ClusterView {
+    const alike = this.#alike;
+    return {
+      ...view,
+      id: alike.text(view.id),
+      tenantId: alike.text(view.tenantId),
+      tenantSlug: alike.text(view.tenantSlug),
+      cellId: alike.text(view.cellId),
+      planCode: alike.text(view.planCode),
+      features: alike.object(view.features),
+      limits: alike.object(view.limits),
+    };
   }
 
   #isRevoked(jti: string): MaybePromise<boolean> {
@@ -190,6 +214,14 @@ export class Credentials {
     const { clock, epochs, graceMs } = this.#options;
     return new Known({ freshMs: FRESH_MS, ...options, clock, epochs, graceMs });
   }
+}
+
+function both<One, Other>(
+  one: MaybePromise<One>,
+  other: MaybePromise<Other>,
+): MaybePromise<readonly [One, Other]> {
+  if (one instanceof Promise || other instanceof Promise) return Promise.all([one, other]);
+  return [one, other];
 }
 
 /** Goes on in the same turn where the value is there. */

@@ -128,6 +128,44 @@ describe('while the store does not answer', () => {
     await expect(known().get('a')).rejects.toThrow(StoreUnavailableError);
   });
 
+  test('what was never known is waited for shortly; a late answer is kept', async () => {
+    const things = known();
+    let answer = (_: Thing) => {};
+    answers = () => new Promise((resolve) => (answer = resolve));
+    const first = things.get('a');
+    clock.advance(1_000);
+    const second = things.get('a');
+    const late = [first, second].map((asked) =>
+      expect(asked).rejects.toThrow(StoreUnavailableError),
+    );
+    clock.advance(500);
+    await late[0];
+    clock.advance(1_000);
+    await late[1];
+    expect(loads, 'both wait for the same read').toEqual(['a']);
+    answer(thing('a'));
+    await Promise.resolve();
+    expect(await things.get('a')).toEqual(thing('a'));
+    expect([loads.length, clock.waiting]).toEqual([1, 0]);
+  });
+
+  test('what is marked or too old is waited for no longer than what was never known', async () => {
+    for (const spoil of [() => epochs.mark('c'), () => clock.advance(GRACE_MS)]) {
+      const things = known();
+      answers = async (key) => thing(key);
+      await things.get('a');
+      answers = silent;
+      clock.advance(FRESH_MS);
+      const asked = expect(things.get('a')).rejects.toThrow(StoreUnavailableError);
+      spoil();
+      clock.advance(500);
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(1_000);
+      await asked;
+      expect(clock.waiting).toBe(0);
+    }
+  });
+
   test('what was marked is as if it was never known', async () => {
     const things = known();
     await things.get('a');

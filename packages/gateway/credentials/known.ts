@@ -6,16 +6,18 @@
  * - What is fresh is answered in the same turn, without a promise.
  * - What was marked as old (`Epochs`) is not answered again, whatever the store does.
  * - When the store does not answer, what was known of a credential holds for the grace. What was
- *   never known is `StoreUnavailableError`: a caller is never let in, nor refused for good.
+ *   never known is `StoreUnavailableError`: a caller is never let in, nor refused for good. A call
+ *   of the store ends after half a minute at the latest; nobody waits here as long as that.
  * - Requests for the same thing share one read. Reads at a time are bounded, as unknown keys can be
  *   made up without an end: above the bound it is `OverloadedError`.
  * - What does not exist is not remembered, so whatever is made is there at once; where strangers
  *   may ask for anything it is remembered for `missingMs`.
  * - Two generations bound the memory: what is used moves to the younger, and the elder is dropped
- *   when that is full.
+ *   when that is full. Keys come out of heads, and are kept without them.
  */
 import type { Clock } from '../base/clock.js';
 import { OverloadedError } from '../base/overloaded.js';
+import { ownText } from '../base/own-text.js';
 import { StoreUnavailableError } from '../store/kv.js';
 import type { Epochs } from './epochs.js';
 
@@ -49,6 +51,12 @@ const LOADS_MAX = 512;
 const MISSING_MAX = 1_024;
 /** With an answer at hand that is no longer fresh, the store is waited for no longer than this. */
 const STALE_WAIT_MS = 500;
+/**
+ * And without one no longer than this. It is longer than an answer takes of a store that is well,
+ * and short enough that a request which asks for rows of which some are at hand has its 503 within
+ * two seconds or little more.
+ */
+const UNKNOWN_WAIT_MS = 1_500;
 /** And is not asked again for it before this. */
 const RETRY_MS = 1_000;
 
@@ -75,19 +83,9 @@ export class Known<Value> {
     const missingUntilMs = this.#missingUntilMs.get(key);
     if (missingUntilMs !== undefined && nowMs < missingUntilMs) return null;
     const load = this.#load(key);
-    return entry === undefined ? load : this.#loadedOrStale(key, entry, load);
-  }
-
-  /** For a caller that found out by itself; as of `asOf`, `now` of the epochs when it asked. */
-  put(key: string, value: Value, asOf: number): void {
-    const nowMs = this.#options.clock.nowMs();
-    if (!this.#isCurrent(key, value, asOf)) return;
-    this.#remember(key, {
-      value,
-      asOf,
-      loadedMs: nowMs,
-      freshUntilMs: nowMs + this.#options.freshMs,
-    });
+    return entry === undefined
+      ? this.#inTime(load, UNKNOWN_WAIT_MS)
+      : this.#loadedOrStale(key, entry, load);
   }
 
   #find(key: string): Entry<Value> | undefined {
@@ -112,18 +110,23 @@ export class Known<Value> {
     if (this.#loads.size >= LOADS_MAX) {
       return Promise.reject(new OverloadedError(`${LOADS_MAX} reads of the store at a time`));
     }
-    const load = this.#ask(key).finally(() => this.#loads.delete(key));
-    this.#loads.set(key, load);
+    const own = ownText(key);
+    const load = this.#ask(own).finally(() => this.#loads.delete(own));
+    this.#loads.set(own, load);
     return load;
   }
 
   async #ask(key: string): Promise<Value | null> {
-    const { epochs, load, clock, missingMs = 0 } = this.#options;
+    const { epochs, load, clock, freshMs, missingMs = 0 } = this.#options;
     const asOf = epochs.now;
     const value = await load(key);
     if (value !== null) {
       this.#missingUntilMs.delete(key);
-      this.put(key, value, asOf);
+      // Whole numbers below 2^31, so for weeks, are part of the entry; others lie beside it.
+      const loadedMs = Math.floor(clock.nowMs());
+      if (this.#isCurrent(key, value, asOf)) {
+        this.#remember(key, { value, asOf, loadedMs, freshUntilMs: loadedMs + freshMs });
+      }
       return value;
     }
     this.#forget(key);
@@ -134,6 +137,25 @@ export class Known<Value> {
     return null;
   }
 
+  /** Rejects after `waitMs`; the answer may still come, and is remembered then. */
+  #inTime(load: Promise<Value | null>, waitMs: number): Promise<Value | null> {
+    return new Promise((resolve, reject) => {
+      const cancel = this.#options.clock.after(waitMs, () => {
+        reject(new StoreUnavailableError(`no answer within ${waitMs} ms`));
+      });
+      load.then(
+        (value) => {
+          cancel();
+          resolve(value);
+        },
+        (error: unknown) => {
+          cancel();
+          reject(error);
+        },
+      );
+    });
+  }
+
   /** The store's answer, or what was known where it gives none in time and the grace lasts. */
   async #loadedOrStale(
     key: string,
@@ -141,24 +163,19 @@ export class Known<Value> {
     load: Promise<Value | null>,
   ): Promise<Value | null> {
     const { clock, freshMs, graceMs } = this.#options;
-    let cancel = () => {};
-    const late = new Promise<null>((resolve) => {
-      cancel = clock.after(STALE_WAIT_MS, () => resolve(null));
-    });
     try {
-      const first = await Promise.race([load.then((value) => ({ value })), late]);
-      if (first !== null) return first.value;
+      return await this.#inTime(load, STALE_WAIT_MS);
     } catch (error) {
       const isDown = error instanceof StoreUnavailableError || error instanceof OverloadedError;
       if (!isDown) throw error;
-    } finally {
-      cancel();
     }
     // Marked while the store was waited for, or known for too long: as if it was never known.
     const nowMs = clock.nowMs();
     const isKnown = this.#isCurrent(key, entry.value, entry.asOf);
-    if (!isKnown || nowMs >= entry.loadedMs + freshMs + graceMs) return load;
-    entry.freshUntilMs = Math.min(nowMs + RETRY_MS, entry.loadedMs + freshMs + graceMs);
+    if (!isKnown || nowMs >= entry.loadedMs + freshMs + graceMs) {
+      return this.#inTime(load, UNKNOWN_WAIT_MS - STALE_WAIT_MS);
+    }
+    entry.freshUntilMs = Math.min(Math.floor(nowMs) + RETRY_MS, entry.loadedMs + freshMs + graceMs);
     return entry.value;
   }
 

@@ -12,6 +12,7 @@
 import { createHash, createPrivateKey, createPublicKey, createSecretKey } from 'node:crypto';
 import { type CryptoKey, importJWK, type JWK, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '../base/clock.js';
+import { ownText } from '../base/own-text.js';
 import { newId, type Random } from '../base/random.js';
 import { Turns } from '../records/turns.js';
 import type { MaybePromise } from './known.js';
@@ -149,7 +150,7 @@ export class SessionTokens {
         throw error;
       }
     });
-    if (claims !== null) this.#remember(token, claims);
+    if (claims !== null) this.#remember(ownText(token), claims);
     return claims;
   }
 

@@ -8,9 +8,13 @@
  * - When there is none, newcomers share one of `SHARED` entries, by their key, until that entry is
  *   as good as new too. It limits them together, which errs to the strict side.
  *
+ * Keys come out of heads and bodies, and are kept without them.
+ *
  * No timer: each newcomer has the table look at a few of its entries, the oldest look first. A full
  * table of entries that are as good as new has room again after its next newcomer.
  */
+import { ownText } from '../base/own-text.js';
+
 export interface TableOptions<Entry> {
   readonly entriesMax: number;
   readonly create: (nowMs: number) => Entry;
@@ -51,7 +55,7 @@ export class BoundedTable<Entry> {
       this.#shared.delete(place);
     }
     const entry = create(nowMs);
-    if (this.#entries.size < entriesMax) this.#entries.set(key, entry);
+    if (this.#entries.size < entriesMax) this.#entries.set(ownText(key), entry);
     else this.#shared.set(place, entry);
     return entry;
   }
