@@ -15,6 +15,8 @@ import type { Json } from '../store/kv.js';
 const KEY_HASH = /^[0-9a-f]{64}$/;
 const CONTROL = /\p{Cc}/u;
 const NAME_LENGTH_MAX = 160;
+/** Of a name that a fault repeats. */
+const SHOWN_LENGTH_MAX = 64;
 
 export function keyHashOf(value: unknown): string | null {
   return typeof value === 'string' && KEY_HASH.test(value) ? value : null;
@@ -39,11 +41,27 @@ export function roleOf(value: unknown): Role | null {
 }
 
 /** Limits by their names, each a whole number from 0 on or null; an object and nothing else. */
-export function overridesOf(value: Json | undefined): LimitOverrides | null {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  for (const [name, limit] of Object.entries(value)) {
-    if (!LIMITS.some((known) => known === name)) return null;
-    if (limit !== null && !(Number.isSafeInteger(limit) && Number(limit) >= 0)) return null;
+export function overridesOf(value: Json): LimitOverrides | null {
+  return overridesFault(value) === null ? (value as LimitOverrides) : null;
+}
+
+/**
+ * The first thing that is wrong with overrides: which limit, and its bounds. null: nothing.
+ * `member`: of the body; absent: they are the body itself.
+ */
+export function overridesFault(value: Json, member?: string): string | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return `${member ?? 'the overrides'} must be an object of limits, or null`;
   }
-  return value as LimitOverrides;
+  for (const [name, limit] of Object.entries(value)) {
+    const shown = name.length > SHOWN_LENGTH_MAX ? `${name.slice(0, SHOWN_LENGTH_MAX)}...` : name;
+    const at = member === undefined ? shown : `${member}.${shown}`;
+    if (!LIMITS.some((known) => known === name)) {
+      return `${at} is no limit; the limits are ${LIMITS.join(', ')}`;
+    }
+    if (limit !== null && !(Number.isSafeInteger(limit) && Number(limit) >= 0)) {
+      return `${at} must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}, or null`;
+    }
+  }
+  return null;
 }

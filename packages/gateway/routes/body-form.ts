@@ -23,23 +23,29 @@ export function isFault(read: unknown): read is BodyFault {
 
 declare const typed: unique symbol;
 
-/** One member of a JSON object. `what` follows its name in the text of the fault. */
+/** One member of a JSON object. */
 export interface BodyMember<Value> {
   readonly of: (value: Json) => unknown;
   readonly isRequired: boolean;
-  readonly what: string;
+  readonly fault: (name: string, value: Json) => string;
   readonly [typed]?: Value;
 }
 
 type Checked<Value> = (value: Json) => Value | null;
+/** What follows the member's name in the text of its fault, or the whole text. */
+type Fault = string | BodyMember<unknown>['fault'];
 
-export function required<Value>(of: Checked<Value>, what: string): BodyMember<Value> {
-  return { of, isRequired: true, what };
+export function required<Value>(of: Checked<Value>, fault: Fault): BodyMember<Value> {
+  return { of, isRequired: true, fault: textOf(fault) };
 }
 
 /** null is as good as absent. */
-export function optional<Value>(of: Checked<Value>, what: string): BodyMember<Value | undefined> {
-  return { of, isRequired: false, what };
+export function optional<Value>(of: Checked<Value>, fault: Fault): BodyMember<Value | undefined> {
+  return { of, isRequired: false, fault: textOf(fault) };
+}
+
+function textOf(fault: Fault): BodyMember<unknown>['fault'] {
+  return typeof fault === 'string' ? (name) => `${name} ${fault}` : fault;
 }
 
 interface BodyMembers {
@@ -68,7 +74,7 @@ export function jsonObject<const Members extends BodyMembers>(
       const raw = given.get(name) ?? null;
       const checked = raw === null ? null : member.of(raw);
       const isMissing = checked === null && (raw !== null || member.isRequired);
-      if (isMissing) return { fault: `${name} ${member.what}` };
+      if (isMissing) return { fault: member.fault(name, raw) };
       body.push([name, checked ?? undefined]);
     }
     return Object.fromEntries(body) as BodyOf<Members>;

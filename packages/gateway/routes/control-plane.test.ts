@@ -216,6 +216,9 @@ describe('clusters', () => {
     for (const body of [{ max_queues: -1 }, { max_queue: 1 }, [], '1', '{"a":']) {
       expect(codeOf(await cp(`PUT /clusters/${id}/overrides`, body))).toBe('400 invalid');
     }
+    const error = 'max_queues must be a whole number from 0 to 9007199254740991, or null';
+    const refusal = [400, { error, code: 'invalid' }];
+    expect(await json(`PUT /clusters/${id}/overrides`, { max_queues: -1 })).toEqual(refusal);
     expect(codeOf(await cp(`PUT /clusters/${id}/status`, { status: 'x' }))).toBe('400 invalid');
     expect(codeOf(await cp(`PUT /clusters/${MISSING}/status`, { status: 'active' }))).toBe(
       '404 cluster_unknown',

@@ -9,7 +9,7 @@ import type { Refusal } from '../base/refusal.js';
 import { newApiKey } from '../credentials/api-key.js';
 import { CONTROL_PLANE, type Held, isRefused, read, readBy } from '../records/batch.js';
 import { bootstrap } from '../records/bootstrap.js';
-import { overridesOf } from '../records/checks.js';
+import { overridesFault } from '../records/checks.js';
 import { createCluster, setClusterStatus, setOverrides } from '../records/clusters.js';
 import { registerKey, revokeKey } from '../records/keys.js';
 import { acknowledgeEvents, eventsAfter } from '../records/outbox.js';
@@ -36,7 +36,6 @@ import {
   email,
   id,
   keyHash,
-  OVERRIDES_FAULT,
   optionalId,
   optionalName,
   optionalPlan,
@@ -242,8 +241,8 @@ const overridesRoute = ownRoute({
   at: 'PUT /api/cp/clusters/{id}/overrides',
   guard,
   body: jsonValue((value): { readonly limits: LimitOverrides } | BodyFault => {
-    const limits = value === null ? {} : overridesOf(value);
-    return limits === null ? { fault: `the overrides ${OVERRIDES_FAULT}` } : { limits };
+    const fault = value === null ? null : overridesFault(value);
+    return fault === null ? { limits: (value ?? {}) as LimitOverrides } : { fault };
   }, CONTROL_BODY_BYTES_MAX),
   handle: async (parts, { params, body: { limits } }) => {
     const held = await clusterRow(parts, params.id ?? '');

@@ -8,7 +8,14 @@ import {
   slugOf,
 } from '@svc/wire';
 import { CLUSTER_STATUSES, TENANT_STATUSES } from '../base/access.js';
-import { keyHashOf, nameOf, overridesOf, roleOf, scopesOf } from '../records/checks.js';
+import {
+  keyHashOf,
+  nameOf,
+  overridesFault,
+  overridesOf,
+  roleOf,
+  scopesOf,
+} from '../records/checks.js';
 import type { Json } from '../store/kv.js';
 import { isId } from './acting.js';
 import { optional, required } from './body-form.js';
@@ -44,9 +51,7 @@ export const tenantStatus = required(
   oneOf(TENANT_STATUSES),
   `must be one of ${TENANT_STATUSES.join(', ')}`,
 );
-export const OVERRIDES_FAULT =
-  'must be limits by their names, each a whole number from 0 on or null';
-export const overrides = optional(overridesOf, OVERRIDES_FAULT);
+export const overrides = optional(overridesOf, (name, value) => overridesFault(value, name) ?? '');
 export const optionalPassword = optional(newPasswordOf, NEW_PASSWORD_RULE);
 /** The password of a bootstrap, for which the contract has no least length (gateway 9). */
 export const bootstrapPassword = optional(
