@@ -23,7 +23,7 @@ import { call } from '../data/request.js';
 import { CreateUser } from './create-user.js';
 import { OneUser } from './one-user.js';
 
-/** The answer has every user of the cell: megabytes at 10,000. What is changed is asked anew. */
+/** The answer has 10,000 users of the cell: megabytes. What is changed is asked anew. */
 const EVERY_MS = 60_000;
 const MS_MAX = 60_000;
 
@@ -46,10 +46,11 @@ export function UsersPage() {
 
 function Cell({ cell, poll }: { readonly cell: CellUsers; readonly poll: Poll<CellUsers> }) {
   const { query } = usePlace();
-  const { users, clusters, tenants } = cell;
+  const { users, clusters, tenants, nextAfter = null } = cell;
+  const more = nextAfter === null ? '' : ' and more';
   const view = query.get('view') ?? 'users';
   const views = [
-    { value: 'users', label: `Users ${formatInteger(users.length)}` },
+    { value: 'users', label: `Users ${formatInteger(users.length)}${more}` },
     { value: 'clusters', label: `Clusters ${formatInteger(clusters.length)}` },
     { value: 'tenants', label: `Tenants ${formatInteger(tenants.length)}` },
   ];

@@ -1,6 +1,6 @@
 /** Users, and the identities by which they log in. An email belongs to one user of one tenant. */
 import type { Role } from '../base/access.js';
-import { allRows, pages } from '../store/kv.js';
+import { pages } from '../store/kv.js';
 import {
   type Actor,
   change,
@@ -136,15 +136,18 @@ export async function findUserByIdentity(
   return identity === null ? null : read(records, USERS, identity.value.user_id);
 }
 
-/** All users of a tenant, in no order. */
-export async function usersOf(records: Records, tenantId: string): Promise<Held<UserRow>[]> {
-  const prefix = `#${tenantId}/`;
-  const rows = await allRows(records.store, 'px.users.tenant', prefix);
-  return readMany(
-    records,
-    USERS,
-    rows.map(({ key }) => key.slice(prefix.length)),
-  );
+/** All users by their addresses, a page at a time, behind this one. */
+export async function* usersByEmail(
+  records: Records,
+  after: string,
+): AsyncGenerator<readonly UserRow[]> {
+  for await (const rows of pages(records.store, 'px.users.email', '#', `#${after}`)) {
+    const ids = rows.map(({ value }) => String(value));
+    const users = new Map(
+      (await readMany(records, USERS, ids)).map(({ value }) => [value.id, value] as const),
+    );
+    yield ids.flatMap((id) => users.get(id) ?? []);
+  }
 }
 
 /** Notes a login in the user's row and in the audit. */

@@ -29,6 +29,11 @@ const code = async (at: string, body: unknown = {}, brings = admin) => {
   return codeOf(await node.ask(`${method} /api${path}`, body, brings));
 };
 
+interface ListedUsers {
+  readonly users: readonly { readonly email: string }[];
+  readonly nextAfter?: string | null;
+}
+
 /** Another tenant, with a cluster and a user. */
 async function other() {
   const { records } = node.parts;
@@ -260,6 +265,35 @@ describe('operators', () => {
     expect(await code(`DELETE ${place}`, {}, operator)).toBe('404 not_found');
     const admins = `/operator/users/${node.users.admin.id}/roles/${node.made.cluster.id}`;
     expect(await code(`DELETE ${admins}`, {}, operator)).toBe('400 invalid_request');
+  });
+
+  test('list users by address, a page at a time where that is asked for', async () => {
+    await other();
+    const [, whole] = await ask('GET /operator/users', {}, operator);
+    const { users: all, nextAfter, ...cell } = whole as ListedUsers;
+    const emails = all.map(({ email }) => email);
+    expect([emails, nextAfter]).toEqual([[...emails].sort(), undefined]);
+    expect(emails).toContain('u@beta.example');
+    const paged: object[] = [];
+    for (let after: string | null = ''; after !== null; ) {
+      const [, page] = await ask(`GET /operator/users?limit=3&after=${after}`, {}, operator);
+      const { users, nextAfter: next, ...same } = page as ListedUsers;
+      expect(same).toEqual(cell);
+      expect(users.length).toBeLessThanOrEqual(3);
+      paged.push(...users);
+      after = next ?? null;
+    }
+    expect(paged).toEqual(all);
+  });
+
+  test.each([
+    ['limit=0', 'limit must be a whole number between 1 and 1000'],
+    ['limit=1001', 'limit must be a whole number between 1 and 1000'],
+    ['limit=x', 'limit must be a whole number between 1 and 1000'],
+    ['after=nobody', 'after must be the address of a user'],
+  ])('a page that cannot be: %s', async (query, error) => {
+    const refused = [400, { error, code: 'invalid_request' }];
+    expect(await ask(`GET /operator/users?${query}`, {}, operator)).toEqual(refused);
   });
 
   test.each([

@@ -1,11 +1,20 @@
 /** What operators see and change of the users of a cell: that of the cluster they act on. */
-import { formatStampUs, NEW_PASSWORD_RULE } from '@svc/wire';
+import { emailOf, formatStampUs, NEW_PASSWORD_RULE } from '@svc/wire';
 import type { Role } from '../base/access.js';
+import type { Refusal } from '../base/refusal.js';
 import { heldOf, isRefused, read, readMany, refused } from '../records/batch.js';
 import { grantRole, OPERATOR_ROLES, revokeRole } from '../records/roles.js';
-import { CELLS, CLUSTER_ROLES, CLUSTERS, PROVIDERS, USERS } from '../records/rows.js';
+import {
+  CELLS,
+  CLUSTER_ROLES,
+  CLUSTERS,
+  PROVIDERS,
+  type TenantRow,
+  USERS,
+  type UserRow,
+} from '../records/rows.js';
 import { clustersOf } from '../records/tenants.js';
-import { createUser, renameUser, usersOf } from '../records/users.js';
+import { createUser, renameUser, usersByEmail } from '../records/users.js';
 import { pages } from '../store/kv.js';
 import { jsonObject, required } from './body-form.js';
 import { allClusters } from './cluster-list.js';
@@ -16,13 +25,23 @@ import { type Acting, jsonAnswer, type OwnRoute, ownRoute, type RouteParts } fro
 const surface = 'operator';
 const guard = 'operator';
 const BODY_BYTES_MAX = 65_536;
+/** Of a page that was asked for. */
+const USERS_PER_PAGE_MAX = 1_000;
+/** Of an answer that was not: some megabytes. What comes behind them has a page. */
+const USERS_MAX = 10_000;
 const NO_USER = refusedRecord(surface, refused('not_found', 'no such user'));
 const NO_CLUSTER = refusedRecord(surface, refused('cluster_unknown', 'unknown cluster'));
 
+/**
+ * By address. With `limit` or `after`, an address, the users of one page; `nextAfter` is there when
+ * a page was asked for or is needed, and null at the end. Tenants and clusters are always whole.
+ */
 const usersRoute = ownRoute({
   at: 'GET /api/operator/users',
   guard,
-  handle: async ({ records }, { who: { cluster: acting } }) => {
+  handle: async ({ records }, { who: { cluster: acting }, query }) => {
+    const page = pageOf(query);
+    if ('code' in page) return page;
     const { store } = records;
     const cell = await read(records, CELLS, acting.cellId);
     const listed = (await allClusters(store)).filter(
@@ -32,35 +51,76 @@ const usersRoute = ownRoute({
       listed.flatMap(({ tenant }) => (tenant === undefined ? [] : [[tenant.id, tenant] as const])),
     );
     const slugs = new Map(listed.map(({ cluster }) => [cluster.id, cluster.slug] as const));
-    const roles = await rolesByUser({ records }, slugs);
-    const users = [];
-    for (const { id: tenantId, slug } of tenants.values()) {
-      for (const { value: user } of await usersOf(records, tenantId)) {
-        const { last_login_at_us: lastUs } = user;
-        users.push({
-          id: user.id,
-          email: user.email,
-          name: user.name ?? null,
-          tenant_id: tenantId,
-          tenant_slug: slug,
-          is_operator: user.is_operator,
-          has_local_password: user.password_hash !== undefined,
-          created_at: formatStampUs(user.created_at_us),
-          last_login_at: lastUs === undefined ? null : formatStampUs(lastUs),
-          roles: roles.get(user.id) ?? [],
-        });
-      }
-    }
+    const { users, nextAfter } = await usersIn({ records }, tenants, page);
+    const roles = await rolesByUser({ records }, slugs, new Set(users.map(({ id: of }) => of)));
     return jsonAnswer({
       cell: { id: acting.cellId, slug: cell?.value.slug ?? '' },
       tenants: [...tenants.values()].map(({ id: at, slug, name }) => ({ id: at, slug, name })),
       clusters: listed.map(({ cluster: { id: at, slug, tenant_id, status } }) => {
         return { id: at, slug, tenant_id, status };
       }),
-      users: users.sort((one, other) => (one.email < other.email ? -1 : 1)),
+      users: users.map((user) => {
+        const slug = tenants.get(user.tenant_id)?.slug ?? '';
+        return shownUser(user, slug, roles.get(user.id) ?? []);
+      }),
+      ...(page.isAsked || nextAfter !== null ? { nextAfter } : {}),
     });
   },
 });
+
+interface UsersPage {
+  /** "": from the first. */
+  readonly after: string;
+  readonly limit: number;
+  readonly isAsked: boolean;
+}
+
+function pageOf(query: URLSearchParams): UsersPage | Refusal {
+  const [limitText, after] = [query.get('limit'), query.get('after') ?? ''];
+  const limit = Number(limitText ?? USERS_PER_PAGE_MAX);
+  if (!Number.isInteger(limit) || limit < 1 || limit > USERS_PER_PAGE_MAX) {
+    const error = `limit must be a whole number between 1 and ${USERS_PER_PAGE_MAX}`;
+    return invalidBody(surface, error);
+  }
+  if (after !== '' && emailOf(after) !== after) {
+    return invalidBody(surface, 'after must be the address of a user');
+  }
+  const isAsked = limitText !== null || query.has('after');
+  return { after, limit: isAsked ? limit : USERS_MAX, isAsked };
+}
+
+/** The users of these tenants; of others there are as many as there are behind the gateway. */
+async function usersIn(
+  { records }: Pick<RouteParts, 'records'>,
+  tenants: ReadonlyMap<string, TenantRow>,
+  { after, limit }: UsersPage,
+): Promise<{ readonly users: readonly UserRow[]; readonly nextAfter: string | null }> {
+  const users: UserRow[] = [];
+  for await (const page of usersByEmail(records, after)) {
+    for (const user of page) {
+      if (!tenants.has(user.tenant_id)) continue;
+      if (users.length === limit) return { users, nextAfter: users.at(-1)?.email ?? null };
+      users.push(user);
+    }
+  }
+  return { users, nextAfter: null };
+}
+
+function shownUser(user: UserRow, tenantSlug: string, roles: readonly ShownRole[]) {
+  const { last_login_at_us: lastUs } = user;
+  return {
+    id: user.id,
+    email: user.email,
+    name: user.name ?? null,
+    tenant_id: user.tenant_id,
+    tenant_slug: tenantSlug,
+    is_operator: user.is_operator,
+    has_local_password: user.password_hash !== undefined,
+    created_at: formatStampUs(user.created_at_us),
+    last_login_at: lastUs === undefined ? null : formatStampUs(lastUs),
+    roles,
+  };
+}
 
 interface ShownRole {
   readonly cluster_id: string;
@@ -71,13 +131,14 @@ interface ShownRole {
 async function rolesByUser(
   { records: { store } }: Pick<RouteParts, 'records'>,
   slugs: ReadonlyMap<string, string>,
+  users: ReadonlySet<string>,
 ): Promise<Map<string, ShownRole[]>> {
   const roles = new Map<string, ShownRole[]>();
   for await (const rows of pages(store, CLUSTER_ROLES.namespace, '#')) {
     for (const row of rows) {
       const { user_id, cluster_id, role: has } = heldOf(CLUSTER_ROLES, row).value;
       const cluster_slug = slugs.get(cluster_id);
-      if (cluster_slug === undefined) continue;
+      if (cluster_slug === undefined || !users.has(user_id)) continue;
       const ofUser = roles.get(user_id) ?? [];
       ofUser.push({ cluster_id, cluster_slug, role: has });
       roles.set(user_id, ofUser);

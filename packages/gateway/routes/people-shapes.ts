@@ -141,7 +141,7 @@ export const memberRevokedShape = {
 
 export const usersShape = {
   at: 'GET /api/operator/users',
-  query: none,
+  query: { limit: { schema: integerBetween(1, 1_000) }, after: { schema: text } },
   request: undefined,
   answers: {
     200: {
@@ -163,6 +163,8 @@ export const usersShape = {
             roles: list(object({ cluster_id: uuid, cluster_slug: text, role })),
           }),
         ),
+        /** Where a page was asked for or is needed; null: no user comes behind these. */
+        nextAfter: optional(nullable(text)),
       }),
     },
   },

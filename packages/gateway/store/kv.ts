@@ -118,13 +118,17 @@ export async function allRows(
   return rows;
 }
 
-/** Page after page, each a read of its own: rows that change meanwhile may be in either state. */
+/**
+ * Page after page, each a read of its own: rows that change meanwhile may be in either state.
+ * `behind`: only keys behind it.
+ */
 export async function* pages(
   store: KeyValueStore,
   namespace: string,
   prefix: string,
+  behind?: string,
 ): AsyncGenerator<readonly Row[]> {
-  let after: string | undefined;
+  let after = behind;
   do {
     const query = { prefix, limit: PAGE_ROWS_MAX, ...(after === undefined ? {} : { after }) };
     const page = await store.getPrefix(namespace, query);
