@@ -11,6 +11,12 @@ const EMAIL_LENGTH_MAX = 254;
 const PASSWORD_MIN = 12;
 export const PASSWORD_MAX = 128;
 
+/** Roles of a user on one cluster, from the widest to the narrowest. */
+export const USER_ROLES = ['admin', 'producer', 'consumer', 'viewer'] as const;
+
+/** Days of usage by the minute. With fewer, minutes of a day would end before it is summed. */
+export const USAGE_KEEP_DAYS_MIN = 3;
+
 export const API_KEY_PREFIX = 'qk_';
 /** The longest that is looked up. Ours have 51 characters; one that is given may have more. */
 export const API_KEY_LENGTH_MAX = 256;

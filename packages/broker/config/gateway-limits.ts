@@ -2,11 +2,10 @@
  * The variables of the gateway's limits and of its count of usage (gateway 3). A switch of the
  * gateway is on with the word `true` alone, as the contract has it.
  */
+import { USAGE_KEEP_DAYS_MIN } from '@svc/wire';
 import { accepted, integer, type Kind, TIMER_MS_MAX, text } from './values.js';
 import { variable } from './variable.js';
 
-/** As the gateway has it, which a node without one does not load. */
-const KEEP_DAYS_MIN = 3;
 const KEEP_DAYS_LIMIT = 3_650;
 const EVERY_MS = { min: 100, max: TIMER_MS_MAX };
 
@@ -72,7 +71,7 @@ export const GATEWAY_LIMIT_VARIABLES = {
   gatewayUsageKeepDays: variable(
     'gateway',
     'SVC_PROXY_USAGE_KEEP_DAYS',
-    integer(90, { min: KEEP_DAYS_MIN, max: KEEP_DAYS_LIMIT }),
+    integer(90, { min: USAGE_KEEP_DAYS_MIN, max: KEEP_DAYS_LIMIT }),
     'days for which usage by the minute is kept; sums of days stay',
   ),
   gatewayRollUpMs: variable(

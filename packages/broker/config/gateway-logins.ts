@@ -3,7 +3,7 @@
  * that vouch for them, and what becomes of somebody new.
  */
 import type { Role } from '@svc/gateway';
-import { emailOf, slugOf } from '@svc/wire';
+import { emailOf, slugOf, USER_ROLES } from '@svc/wire';
 import { list } from './door.js';
 import { exactTrue } from './gateway-limits.js';
 import { accepted, integer, type Kind, orUnset, quoted, refused, secret } from './values.js';
@@ -81,15 +81,15 @@ const domains = list('list of domains', (part) =>
   DOMAIN.test(part) ? null : `\`${part}\` ${NOT_DOMAIN}`,
 );
 
-const ROLES: readonly Role[] = ['admin', 'producer', 'consumer', 'viewer'];
-
 const role: Kind<Role> = {
   label: 'role',
   defaultText: 'viewer',
   minimum: null,
-  parse: (text) => accepted(ROLES.find((one) => one === text?.trim()) ?? 'viewer'),
+  parse: (text) => accepted(USER_ROLES.find((one) => one === text?.trim()) ?? 'viewer'),
   doubt: (text) =>
-    ROLES.some((one) => one === text) ? null : `is none of ${ROLES.join(', ')}: viewer is used`,
+    USER_ROLES.some((one) => one === text)
+      ? null
+      : `is none of ${USER_ROLES.join(', ')}: viewer is used`,
   show: String,
 };
 

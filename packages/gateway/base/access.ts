@@ -1,10 +1,11 @@
 /** Words of authorization: scopes of keys, roles of users, features and limits of plans. */
+import { USER_ROLES } from '@svc/wire';
 
 export const SCOPES = ['produce', 'consume', 'admin', 'read'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Roles of a user on one cluster. */
-export const ROLES = ['admin', 'producer', 'consumer', 'viewer'] as const;
+export const ROLES = USER_ROLES;
 export type Role = (typeof ROLES)[number];
 
 /** Features that a plan switches on. A feature that a plan does not name is off. */

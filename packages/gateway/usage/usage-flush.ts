@@ -39,7 +39,7 @@ export interface FlushOptions {
   /** As the journal has them. */
   readonly node: string;
   readonly boot: string;
-  /** `SVC_PROXY_USAGE_KEEP_DAYS`; at least `KEEP_DAYS_MIN`. */
+  /** `SVC_PROXY_USAGE_KEEP_DAYS`; at least `USAGE_KEEP_DAYS_MIN`. */
   readonly keepDays: number;
   /** Called for each cluster of which a day was opened again. */
   readonly onLate: (clusterId: string) => void;
@@ -47,8 +47,6 @@ export interface FlushOptions {
   readonly pause: () => Promise<void>;
 }
 
-/** With fewer, minutes of a day would end before the day is summed. */
-export const KEEP_DAYS_MIN = 3;
 /** After the end of a day. */
 export const LATE_AFTER_US = 30 * MINUTE_US;
 
