@@ -8,9 +8,10 @@
  *   the plan.
  * - `scale`: what 100,000 keys of 10,000 clusters in the store of a node cost it, beside the same
  *   node on the same store without a gateway, in memory and in processor time of a start
- *   (`--clusters` and `--keys` for fewer).
+ *   (`--clusters` and `--keys` for fewer). *Live* is what the main thread holds once all garbage
+ *   was collected: its heap, and the buffers outside of it.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { until } from '../cluster/cluster.js';
@@ -139,9 +140,11 @@ async function scale(clusters: number, keys: number): Promise<void> {
     if (node === undefined) throw new Error('no node');
     await filled(node, clusters, keys);
     const bare = await starts(nodes, node, false);
+    const bareStarted = await memory(node);
     await usesBare(node, clusters, keys);
     const bareUsed = await memory(node);
     const own = await starts(nodes, node, true);
+    const ownStarted = await memory(node);
     await usesAll(nodes, clusters, keys);
     const used = await memory(node);
     const over = (what: keyof Started) => median(own[what]) - median(bare[what]);
@@ -150,8 +153,8 @@ async function scale(clusters: number, keys: number): Promise<void> {
         `${median(own.startMs).toFixed(0)} ms and ${median(own.cpuMs).toFixed(0)} ms of a ` +
         `processor, ${over('startMs').toFixed(0)} and ${over('cpuMs').toFixed(0)} ms over the ` +
         `bare node; memory ${median(own.mb).toFixed(0)} MB, ${over('mb').toFixed(0)} MB over it; ` +
-        `after each key was used: ${shown(used)}; after as many requests to the bare node: ` +
-        shown(bareUsed),
+        `and of it ${shown(ownStarted)} beside ${shown(bareStarted)}; after each key was used: ` +
+        `${shown(used)}; after as many requests to the bare node: ${shown(bareUsed)}`,
     );
   } finally {
     await nodes.close(false);
@@ -189,7 +192,11 @@ async function starts(
   for (let i = 0; i < STARTS; i++) {
     await node.stop();
     const beganMs = performance.now();
-    node.start({ SVC_PROXY_EMBEDDED: String(isGateway) });
+    node.start({
+      NODE_OPTIONS: `--import ${COLLECTING}`,
+      SVC_TEST_COLLECTED: collectedFile(node),
+      SVC_PROXY_EMBEDDED: String(isGateway),
+    });
     await nodes.cluster.ready();
     if (isGateway) await nodes.serving(node);
     started.startMs.push(performance.now() - beganMs);
@@ -223,11 +230,17 @@ async function usesBare({ client }: ClusterNode, clusters: number, keys: number)
 interface Memory {
   readonly residentMb: number;
   readonly heapMb: number;
+  readonly liveMb: number;
+  /** Resident after the collection. */
+  readonly restMb: number;
 }
 
 const HEAP_LOOKS = 20;
+const COLLECTING = new URL('./collecting-hook.js', import.meta.url).href;
 
-/** The heap at its lowest of several looks, as a collection leaves it. */
+const collectedFile = ({ settings }: ClusterNode): string => join(settings.directory, 'collected');
+
+/** As it is, and then after a collection that nobody would make. The heap: the lowest of looks. */
 async function memory(node: ClusterNode): Promise<Memory> {
   const looks: number[] = [];
   for (let i = 0; i < HEAP_LOOKS; i++) {
@@ -235,11 +248,23 @@ async function memory(node: ClusterNode): Promise<Memory> {
     looks.push(Number(/^nodejs_heap_size_used_bytes(?:\{.*?\})? (\S+)/m.exec(text)?.[1]) / 1e6);
     await sleep(500);
   }
-  return { residentMb: residentMb(node), heapMb: Math.min(...looks) };
+  const resident = residentMb(node);
+  const file = collectedFile(node);
+  rmSync(file, { force: true });
+  node.life?.send('SIGUSR2');
+  await until(60_000, 'a collection', async () => (existsSync(file) ? true : null));
+  const { heapUsed, external } = JSON.parse(readFileSync(file, 'utf8')) as NodeJS.MemoryUsage;
+  return {
+    residentMb: resident,
+    heapMb: Math.min(...looks),
+    liveMb: (heapUsed + external) / 1e6,
+    restMb: residentMb(node),
+  };
 }
 
-const shown = ({ residentMb: resident, heapMb }: Memory): string =>
-  `${resident.toFixed(0)} MB resident, ${heapMb.toFixed(0)} MB of heap`;
+const shown = ({ residentMb: resident, heapMb, liveMb, restMb }: Memory): string =>
+  `${resident.toFixed(0)} MB resident, ${heapMb.toFixed(0)} MB of heap, ` +
+  `${liveMb.toFixed(0)} MB live, ${restMb.toFixed(0)} MB resident after a collection`;
 
 /** Without pages of the store's file, which the system takes back when it needs them. */
 function residentMb({ life }: ClusterNode): number {
