@@ -4,7 +4,7 @@
  * The job: each connection is a file of the process, and the log, the store and the other nodes
  * need files too. So connections have a bound from the moment they are accepted. When it is met,
  * the one that has been without a request longest ends, and the new one takes its place; if none is
- * known to be without a request the new one is answered 503 and closed.
+ * known to be without a request the new one is answered 503 and closed; with TLS it is closed.
  *
  * Why it is hard: the native layer hands over a response object, never a connection. It calls back
  * when a connection opens (with an object that stays usable) and when one closes (with nothing that
@@ -69,6 +69,7 @@ export class Connections {
   readonly #bounds: ConnectionBounds;
   readonly #nowMs: () => number;
   readonly #onFull: OnFull;
+  readonly #isSecure: boolean;
   readonly #nearAt: number;
   /** Idle connections that never had a request, and those that had one; the longest idle first. */
   readonly #silent = new Set<Idle>();
@@ -87,10 +88,12 @@ export class Connections {
   /** Number of connections ended to make room. */
   ended = 0;
 
-  constructor(bounds: ConnectionBounds, nowMs: () => number, onFull: OnFull) {
+  /** `isSecure`: a connection begins with the handshake of TLS. */
+  constructor(bounds: ConnectionBounds, nowMs: () => number, onFull: OnFull, isSecure = false) {
     this.#bounds = bounds;
     this.#nowMs = nowMs;
     this.#onFull = onFull;
+    this.#isSecure = isSecure;
     this.#nearAt = Math.floor(bounds.max * CONNECTIONS_NEAR_SHARE);
     this.#tracks = bounds.perAddressMax !== null;
   }
@@ -117,7 +120,7 @@ export class Connections {
     if (!this.#tracks) return;
     const address = addressOf(response);
     if (!this.#makeRoomFor(address)) {
-      this.refuse(response);
+      this.#refuseNew(response);
       return;
     }
     if (this.#bounds.perAddressMax !== null) {
@@ -145,6 +148,20 @@ export class Connections {
       if (!isTrustedProxy(textOf(address)) && !this.#endOneOf(address)) return false;
     }
     return this.open <= max || this.#endOldest();
+  }
+
+  /**
+   * Before its handshake a connection can be told nothing. An answer would wait for it, and with
+   * the answer the file of the connection, until the native limit for idle ones ends both.
+   */
+  #refuseNew(response: TransportResponse): void {
+    if (!this.#isSecure) {
+      this.refuse(response);
+      return;
+    }
+    this.refused++;
+    response.close();
+    this.#onFull(this.open, this.refused);
   }
 
   /** Answers what came beyond the bound, a connection or a call in memory. */

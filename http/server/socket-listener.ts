@@ -56,7 +56,7 @@ export class SocketListener {
     const { bounds, nowMs, onFull, tls, sharesPort = false } = options;
     this.#onRequest = onRequest;
     this.#sharesPort = sharesPort;
-    this.connections = new Connections(bounds, nowMs, onFull);
+    this.connections = new Connections(bounds, nowMs, onFull, tls !== null);
     this.#app =
       tls === null
         ? this.#uws.App()

@@ -4,8 +4,11 @@
  * between two real threads; a real node whose threads fail again and again under a load whose
  * checkers judge what its clients saw; a node that is stopped, and one that ends by itself.
  */
+import { get } from 'node:https';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { CERTIFICATE, writeCertificate } from '@svc/broker/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { checkLog } from '../checkers/log-checker.js';
 import { checkQueue } from '../checkers/queue-checker.js';
@@ -71,13 +74,7 @@ it('threads that fail under load lose and double nothing', async () => {
   workload.start();
   const failures = () => retried(() => figure('svc_http_thread_restarts_total'));
   while ((await failures()) < FAILURES_MIN) await sleep(50);
-  workload.stopProducing();
-  const untilMs = performance.now() + DRAIN_MS_MAX;
-  while ((await retried(() => workload.pending(client))) > 0) {
-    if (performance.now() > untilMs) throw new Error('messages are never consumed');
-    await sleep(100);
-  }
-  await workload.stop();
+  await workload.runOut(() => retried(() => workload.pending(client)));
   const { sends, deliveries, acks } = workload;
   const records = await retried(() => workload.readLog(client));
   expect(records.length).toBeGreaterThan(100);
@@ -135,8 +132,20 @@ it('a node that is told twice to end, ends by itself and not by an abort', async
   half.destroy();
 });
 
-it('a port that another node with threads has is refused', async () => {
-  await start({ SVC_HTTP_THREADS: '2' });
+it('a port that another node has is refused, and the gateway has TLS in its threads', async () => {
+  const gatewayPort = await freePort();
+  const { certificate, key } = writeCertificate(directory.path);
+  await start({
+    SVC_HTTP_THREADS: '2',
+    SVC_PROXY_EMBEDDED: 'true',
+    SVC_TENANCY_HEADER: 'true',
+    SVC_KV_TRUSTED_PROXY: 'true',
+    SVC_PROXY_PORT: `${gatewayPort}`,
+    SVC_PROXY_SPOOL_DIR: join(directory.path, 'spool'),
+    SVC_TLS_CERT: certificate,
+    SVC_TLS_KEY: key,
+  });
+  expect(await securelyAsked(gatewayPort, '/healthz')).toBe(200);
   const other = temporaryDirectory();
   try {
     const environment = { SVC_HTTP_THREADS: '2' };
@@ -148,6 +157,17 @@ it('a port that another node with threads has is refused', async () => {
     other.remove();
   }
 });
+
+/** The status; rejects when the certificate is another one. */
+function securelyAsked(at: number, path: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const to = { host: '127.0.0.1', servername: 'localhost', port: at, ca: CERTIFICATE };
+    const request = get({ ...to, path, agent: false }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode ?? 0));
+    });
+    request.on('error', reject);
+  });
+}
 
 /** Sends frames of the lengths that it is given and says what it has received. */
 const ECHO = `

@@ -1,6 +1,7 @@
 // Goal: threads listen together, each with its part of the connections; one that is started again
-// knows what the others were told. Method: threads that run a program of the test, which says what
-// it does by reports of refused connections.
+// knows what the others were told; one that fails at each start costs the node a line now and then.
+// Method: threads that run a program of the test, which says what it does by reports of refused
+// connections; timers that the test fires.
 import type { HttpServer } from '@svc/http';
 import { newMeters } from '@svc/wire';
 import { expect, test } from 'vitest';
@@ -39,20 +40,37 @@ parentPort.on('message', ({ kind }) => {
   if (kind === 'stop') process.exit(0);
 });
 `;
-const [READY, PONG, LISTENS] = [1, 2, 3];
+const [READY, PONG, LISTENS, BOOTING] = [1, 2, 3, 4];
+/** The second of two with three connections ends as soon as it listens. */
+const ENDS = `${PROGRAM}
+ready();
+parentPort.on('message', ({ kind }) => {
+  if (kind === 'listen') listen();
+  const isSecond = workerData.connections.max === 1;
+  if (kind === 'stop' || (kind === 'listen' && isSecond)) setImmediate(() => process.exit(0));
+});
+`;
+/** It is not ready before it is told to stop. */
+const BOOTS = `${PROGRAM}
+const BOOTING = 4;
+say(BOOTING);
+parentPort.on('message', ({ kind }) => {
+  if (kind === 'stop') { ready(); setImmediate(() => process.exit(0)); }
+});
+`;
 const PLACES = { plain: { host: '127.0.0.1', port: 0 }, gateway: null };
 
-function start(
+function optionsOf(
   program: string,
   count: number,
   max: number,
   onFull: (max: number, open: number) => void,
-): FrontThreads {
+) {
   const after = (_: number, work: () => void) => {
     work();
     return () => {};
   };
-  return new FrontThreads({
+  return {
     config: {} as Config,
     clock: { nowMs: () => 0, soon: setImmediate, after } as unknown as Clock,
     logger: { error: () => {} } as unknown as Logger,
@@ -60,10 +78,18 @@ function start(
     front: {} as HttpServer,
     gateway: () => null,
     threads: count,
-    program: new URL(`data:text/javascript,${encodeURIComponent(program)}`),
+    program: programOf(program),
     bounds: { max, perAddressMax: null, isTrustedProxy: () => false },
     onConnectionsFull: onFull,
-  });
+  };
+}
+
+function start(...settings: Parameters<typeof optionsOf>): FrontThreads {
+  return new FrontThreads(optionsOf(...settings));
+}
+
+function programOf(text: string): URL {
+  return new URL(`data:text/javascript,${encodeURIComponent(text)}`);
 }
 
 test('a thread that is started again after the others retired retires as well', async () => {
@@ -103,4 +129,81 @@ test('no thread listens before all can, and each has its own part of the connect
   expect(said.lastIndexOf(READY)).toBeLessThan(said.indexOf(LISTENS));
   expect(parts.sort()).toEqual([3, 3, 4]);
   await threads.stop(0);
+});
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise(setImmediate);
+}
+
+test('a thread that fails at each start is started after pauses that double', async () => {
+  const lines: string[] = [];
+  const pauses: number[] = [];
+  const said: number[] = [];
+  let nowMs = 0;
+  let due: (() => void) | null = null;
+  const pass = () => {
+    const work = due;
+    due = null;
+    work?.();
+  };
+  const after = (ms: number, work: () => void) => {
+    pauses.push(ms);
+    due = work;
+    return () => {
+      due = null;
+    };
+  };
+  const options = optionsOf(ENDS, 2, 3, (_, open) => said.push(open));
+  options.clock = { nowMs: () => nowMs, soon: setImmediate, after } as unknown as Clock;
+  options.logger = { error: (_: string, text: string) => lines.push(text) } as unknown as Logger;
+  const running = () => options.meters.frontThreads.running;
+  const threads = new FrontThreads(options);
+  await threads.listen(PLACES);
+  await until(() => pauses.length === 1);
+  expect(running()).toBe(1);
+  // The system refuses a thread, as where no more processes may be: it is not the end of the node.
+  options.program = new URL('none:');
+  for (let starts = 0; starts < 8; starts++) pass();
+  expect(pauses).toEqual([100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
+  expect(lines.length).toBe(9);
+  options.program = programOf(RETIRES);
+  pass();
+  await until(() => running() === 2);
+  // One that has lasted is no failure at its start. The first thread knows of no retiring.
+  nowMs += 60_000;
+  threads.retire();
+  await until(() => pauses.length === 10);
+  expect(pauses.at(-1)).toBe(100);
+  // A stop during the start of a thread waits for it, and is no failure of its.
+  options.program = programOf(BOOTS);
+  pass();
+  await until(() => said.includes(BOOTING));
+  await threads.stop(0);
+  await new Promise(setImmediate);
+  expect([running(), lines.length]).toEqual([0, 10]);
+});
+
+test('a stop takes back a start whose pause has not passed', async () => {
+  let taken = 0;
+  let hasFailed = false;
+  const after = () => {
+    hasFailed = true;
+    return () => void taken++;
+  };
+  const options = optionsOf(ENDS, 2, 3, () => {});
+  options.clock = { nowMs: () => 0, soon: setImmediate, after } as unknown as Clock;
+  const threads = new FrontThreads(options);
+  await threads.listen(PLACES);
+  await until(() => hasFailed);
+  await threads.stop(0);
+  expect(taken).toBe(1);
+});
+
+test('a stop while threads are being started is no failure of the port', async () => {
+  let booting = 0;
+  const threads = start(BOOTS, 2, 3, () => booting++);
+  const listening = threads.listen(PLACES);
+  await until(() => booting === 2);
+  await threads.stop(0);
+  expect(await listening).toBeNull();
 });

@@ -7,7 +7,8 @@
  * - Threads that start together listen together, once all of them can: a client keeps the thread
  *   that it has found, and one that listens alone would get all clients.
  * - A thread that has gone takes its own clients with it and nothing else. Another takes its place,
- *   after a pause that doubles while they do not last.
+ *   after a pause that doubles while they do not last. The same holds when the system refuses a
+ *   thread: the node goes on with those that it has.
  * - When the process exits, for whatever reason, the threads close their sockets first: Node aborts
  *   a process in which a thread is ended with sockets of the native layer open. A thread that does
  *   not do so within END_MS_MAX is not waited for.
@@ -63,7 +64,8 @@ export class FrontThreads {
   readonly #options: FrontThreadsOptions;
   #service: CoreService | null = null;
   #running: (FrontThread | null)[];
-  #restarts: Cancel[] = [];
+  /** By place: another thread is started there after a pause, or was. */
+  readonly #restarts = new Map<number, Cancel>();
   #isRetired = false;
   #isStopping = false;
   #places: Places = { plain: null, gateway: null };
@@ -82,13 +84,28 @@ export class FrontThreads {
     this.#service = service;
   }
 
-  /** Resolves with the ports when all threads listen; rejects with `ListenError`. */
-  async listen(places: Places): Promise<Listening> {
+  /**
+   * Resolves with the ports when all threads listen, or with null when they are stopped before;
+   * rejects with `ListenError`.
+   */
+  async listen(places: Places): Promise<Listening | null> {
+    try {
+      const found = await this.#listen(places);
+      return this.#isStopping ? null : found;
+    } catch (error) {
+      // A thread that was told to stop before it listened has ended.
+      if (this.#isStopping) return null;
+      throw error;
+    }
+  }
+
+  async #listen(places: Places): Promise<Listening | null> {
     const named = [places.plain, places.gateway].filter((one) => one !== null && one.port !== 0);
     for (const { host, port } of named as Place[]) {
       const taken = await portTaken(host, port);
       if (taken !== null) throw taken;
     }
+    if (this.#isStopping) return null;
     process.on('exit', this.#onExit);
     this.#places = places;
     const [first, ...others] = [...this.#running.keys()].map((place) => this.#start(place, 0));
@@ -112,15 +129,16 @@ export class FrontThreads {
   /** Resolves when every request in flight has its answer, after `drainMs` at the latest. */
   async stop(drainMs: number): Promise<void> {
     this.#isStopping = true;
-    for (const cancel of this.#restarts) cancel();
+    for (const cancel of this.#restarts.values()) cancel();
     const running = this.#running.filter((thread) => thread !== null);
     for (const thread of running) thread.tell({ kind: 'stop', drainMs });
     await Promise.all(running.map((thread) => thread.exited));
     process.off('exit', this.#onExit);
   }
 
+  /** Throws where the system has no room for one more. */
   #start(place: number, pauseMs: number): FrontThread {
-    const { clock, logger, meters } = this.#options;
+    const { clock } = this.#options;
     const startedMs = clock.nowMs();
     const thread = new FrontThread(this.#options, place, () => this.#service, this.#places);
     this.#running[place] = thread;
@@ -129,21 +147,41 @@ export class FrontThreads {
       this.#running[place] = null;
       if (this.#isStopping) return;
       const hasLasted = clock.nowMs() - startedMs >= LASTING_MS;
-      const nextMs = hasLasted ? RESTART_MS : Math.min(2 * pauseMs || RESTART_MS, RESTART_MS_MAX);
-      meters.frontThreads.restarts++;
-      logger.error('http', `a front thread has ended, and is started again in ${nextMs} ms`, {
-        error,
-      });
-      this.#restarts[place] = clock.after(nextMs, () => {
-        const next = this.#start(place, nextMs);
-        next.ready
-          .then(() => next.listen(this.#places))
-          .catch((failure) =>
-            logger.error('http', 'a front thread does not listen', { error: String(failure) }),
-          );
-      });
+      this.#startLater(place, hasLasted ? 0 : pauseMs, error);
     });
     return thread;
+  }
+
+  /** `pauseMs`: the pause before the life that has ended, or did not begin. */
+  #startLater(place: number, pauseMs: number, error: string): void {
+    const { clock, logger, meters } = this.#options;
+    const nextMs = Math.min(2 * pauseMs || RESTART_MS, RESTART_MS_MAX);
+    meters.frontThreads.restarts++;
+    logger.error('http', `a front thread has ended, and is started again in ${nextMs} ms`, {
+      error,
+    });
+    this.#restarts.set(
+      place,
+      clock.after(nextMs, () => this.#startAgain(place, nextMs)),
+    );
+  }
+
+  #startAgain(place: number, pauseMs: number): void {
+    let next: FrontThread;
+    try {
+      next = this.#start(place, pauseMs);
+    } catch (error) {
+      this.#startLater(place, pauseMs, String(error));
+      return;
+    }
+    next.ready
+      .then(() => next.listen(this.#places))
+      .catch((failure) => {
+        if (this.#isStopping) return;
+        this.#options.logger.error('http', 'a front thread does not listen', {
+          error: String(failure),
+        });
+      });
   }
 
   /** The process exits: nothing runs here any more but this. */

@@ -147,6 +147,7 @@ export class NodeFront {
       plain,
       gateway: gateway && { host: gateway.host, port: gateway.port, tls: gateway.tls },
     });
+    if (ports === null) return;
     if (gateway !== null) {
       const place = { host: gateway.host, port: ports.gateway };
       logger.info('gateway', `listening${by}`, { ...place, enforce: config.gatewayEnforce });

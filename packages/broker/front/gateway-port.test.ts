@@ -1,11 +1,17 @@
 // Goal: a request to the gateway's port comes to the core as it came to the thread, its body as far
 // as the core asks for it, and the answer goes back to the byte; whoever goes is told of. Method:
-// sockets to a port whose core is a front of `@svc/http` in the same process, or the test itself.
+// sockets to a port whose core is a front of `@svc/http` in the same process, or the test itself;
+// for TLS a port with a certificate, and clients that send it what is no handshake.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, request as secureRequest } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { CallClient, CallRequest, MemoryCall } from '@svc/http';
 import { UNBOUNDED } from '@svc/http';
 import { PUSHED, RawClient, requestBytes, TestFront, until } from '@svc/http/testing';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { GatewayPort } from './gateway-port.js';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { CERTIFICATE, writeCertificate } from '../testing/certificate.fake.js';
+import { GatewayPort, type GatewayPortOptions } from './gateway-port.js';
 import { type Callee, PassedCalls } from './passed-calls.js';
 import { RemoteService } from './remote-service.js';
 import { TO_CORE } from './thread-frames.js';
@@ -17,6 +23,7 @@ const READS_BYTES_MAX = 8 * 512 * 1024;
 
 let front: TestFront;
 let callee: Callee;
+let optionsOfPort: GatewayPortOptions;
 let port: GatewayPort;
 let at = 0;
 /** Frames of requests that went to the core, and their bytes. */
@@ -45,14 +52,15 @@ beforeAll(async () => {
     () => callee,
     (kind, id, parts) => void setImmediate(() => service.received(kind, id, Buffer.concat(parts))),
   );
-  port = new GatewayPort({
+  optionsOfPort = {
     core: service,
     connections: UNBOUNDED,
     onConnectionsFull: () => {},
     tls: null,
     logger: { error: (text, error) => expect.fail(`${text}: ${error}`) },
     nowMs: () => performance.now(),
-  });
+  };
+  port = new GatewayPort(optionsOfPort);
   at = await port.listen('127.0.0.1', 0);
 });
 
@@ -70,8 +78,8 @@ afterAll(async () => {
   await front.stop();
 });
 
-function connected(): RawClient {
-  const client = new RawClient(at);
+function connected(to = at): RawClient {
+  const client = new RawClient(to);
   clients.push(client);
   return client;
 }
@@ -209,4 +217,67 @@ test('an answer that closes the connection is the last one on it', async () => {
   const { status, headers } = await client.answer();
   expect([status, headers.get('connection')]).toEqual([400, 'close']);
   await client.closed();
+});
+
+describe('with TLS', () => {
+  /** The beginning of a handshake: a record of 512 bytes, of which 5 are there. */
+  const HALF_HELLO = Buffer.from([0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3]);
+  const agent = new Agent({ ca: CERTIFICATE, keepAlive: true });
+  let secure: GatewayPort;
+  let secureAt = 0;
+  /** Open connections at each refusal. */
+  let open: number[] = [];
+
+  async function listen(connections: GatewayPortOptions['connections']): Promise<void> {
+    const directory = mkdtempSync(join(tmpdir(), 'svc-test-'));
+    open = [];
+    const onConnectionsFull = (count: number) => void open.push(count);
+    const tls = writeCertificate(directory);
+    secure = new GatewayPort({ ...optionsOfPort, connections, onConnectionsFull, tls });
+    rmSync(directory, { recursive: true });
+    secureAt = await secure.listen('127.0.0.1', 0);
+  }
+
+  /** Rejects when the certificate is another one. */
+  function pushed(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const to = { host: '127.0.0.1', servername: 'localhost', port: secureAt, agent };
+      const request = secureRequest({ ...to, method: 'POST', path: PUSH }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode ?? 0));
+      });
+      request.on('error', reject).end(BODY);
+    });
+  }
+
+  afterEach(async () => {
+    agent.destroy();
+    await secure.stop(0);
+  });
+
+  test('the certificate is shown; what is no handshake costs nobody else anything', async () => {
+    await listen(UNBOUNDED);
+    const [plain, garbage, half, gone] = [secureAt, secureAt, secureAt, secureAt].map(connected);
+    expect(await pushed()).toBe(201);
+    plain?.begin('/healthz');
+    garbage?.send(Buffer.alloc(300, 0xa5));
+    for (const one of [half, gone]) one?.send(HALF_HELLO);
+    await Promise.all([plain?.closed(), garbage?.closed()]);
+    expect([plain?.unread, garbage?.unread].join()).not.toContain('HTTP');
+    gone?.destroy();
+    expect([await pushed(), await pushed()]).toEqual([201, 201]);
+    expect(kinds()).toEqual(new Array(3).fill(TO_CORE.portCall));
+  });
+
+  test('beyond the bound a connection is closed, and does not wait for its handshake', async () => {
+    await listen({ ...UNBOUNDED, max: 2 });
+    const { held } = holdCalls();
+    const waiting = [pushed(), pushed()].map((one) => one.catch(() => null));
+    await until(() => held.length === 2);
+    const late = Array.from({ length: 5 }, () => connected(secureAt));
+    await Promise.all(late.map((one) => one.closed()));
+    expect(open.length).toBe(5);
+    expect(Math.max(...open)).toBeLessThanOrEqual(3);
+    agent.destroy();
+    expect(await Promise.all(waiting)).toEqual([null, null]);
+  });
 });

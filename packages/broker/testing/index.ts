@@ -1,4 +1,5 @@
 /** Machines in memory that carry whole nodes, and their clients. For tests alone. */
+export { CERTIFICATE, writeCertificate } from './certificate.fake.js';
 export { EventHeap } from './event-heap.fake.js';
 export { FakeGroup, type FakeMachine } from './group.fake.js';
 export { Answers } from './group-clients.fake.js';
