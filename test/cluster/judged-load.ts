@@ -40,8 +40,6 @@ const REST_MS_MAX = 60;
 const SURFACE_RESTS = 4;
 const LEASE_SECONDS = 2;
 const BACKLOG_MAX = 100;
-const DRAIN_MS_MAX = 60_000;
-const DRAIN_POLL_MS = 100;
 const PROGRESS_MS_MAX = 20_000;
 
 export class JudgedLoad {
@@ -109,9 +107,11 @@ export class JudgedLoad {
 
   /** Lets the consumers come to the end, ends the clients, and judges. All nodes are well. */
   async judge(): Promise<LoadResult> {
-    this.#workload.stopProducing();
-    await this.#dedup.stop();
-    await Promise.all([this.#drain(), this.#surfaces.finish()]);
+    await Promise.all([
+      this.#workload.runOut(() => this.#pending()),
+      this.#dedup.stop(),
+      this.#surfaces.finish(),
+    ]);
     await this.abandon();
     await this.#cluster.converged();
     const { sends, deliveries, acks } = this.#workload;
@@ -148,17 +148,10 @@ export class JudgedLoad {
     return { anomalies, summary };
   }
 
-  async #drain(): Promise<void> {
-    const untilMs = performance.now() + DRAIN_MS_MAX;
-    let pending = Number.POSITIVE_INFINITY;
-    for (;;) {
-      await sleep(DRAIN_POLL_MS);
-      const [node] = this.#cluster.running;
-      if (node === undefined) throw new Error('no node is running');
-      pending = await this.#workload.pending(node.client);
-      if (pending === 0) return;
-      if (performance.now() > untilMs) throw new Error(`${pending} messages are never consumed`);
-    }
+  async #pending(): Promise<number> {
+    const [node] = this.#cluster.running;
+    if (node === undefined) throw new Error('no node is running');
+    return this.#workload.pending(node.client);
   }
 }
 

@@ -47,8 +47,6 @@ const FRONT_THREAD_COUNTS = 3;
 const POINT_MS_MAX = 20_000;
 const REQUEST_MS_MAX = 5000;
 const SURFACE_REST_MS_MAX = 120;
-const DRAIN_MS_MAX = 60_000;
-const DRAIN_POLL_MS = 100;
 
 /** How often a point may be passed before the one that kills: less for what happens rarely. */
 function passesMax(point: CrashPoint): number {
@@ -200,9 +198,7 @@ async function finish(
   options: CampaignOptions,
 ): Promise<CampaignResult> {
   const node = await campaign.start({});
-  workload.stopProducing();
-  await Promise.all([drain(workload, client), surfaces.finish()]);
-  await workload.stop();
+  await Promise.all([workload.runOut(() => workload.pending(client)), surfaces.finish()]);
   const records = await workload.readLog(client);
   const { sends, deliveries, acks } = workload;
   const anomalies = [
@@ -217,14 +213,4 @@ async function finish(
     `${workload.pushesAcked} pushed messages acknowledged, ${records.length} stored, ` +
     `${deliveries.length} deliveries, ${workload.acksDone} acks, ${anomalies.length} anomalies`;
   return { anomalies, summary, kills: campaign.kills };
-}
-
-async function drain(workload: Workload, client: HttpClient): Promise<void> {
-  const untilMs = performance.now() + DRAIN_MS_MAX;
-  for (;;) {
-    await sleep(DRAIN_POLL_MS);
-    const pending = await workload.pending(client);
-    if (pending === 0) return;
-    if (performance.now() > untilMs) throw new Error(`${pending} messages are never consumed`);
-  }
 }

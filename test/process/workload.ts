@@ -35,8 +35,11 @@ export interface WorkloadOptions {
 const REST_MS_MAX = 30;
 const LEASE_SECONDS = 3;
 const RETRY_MS = 25;
-/** What is owed when consuming ends is sent for so long; all nodes may be down for good. */
+/** An acknowledgement without an answer is sent for so long when consuming ends in a hurry. */
 const LAST_ACKS_MS = 5000;
+/** What a load that runs out may take, on nodes that serve. */
+const RUN_OUT_MS_MAX = 60_000;
+const RUN_OUT_POLL_MS = 100;
 /** The groups shall finish soon after the last push. */
 const BACKLOG_MAX = 800;
 
@@ -66,9 +69,12 @@ export class Workload {
   readonly partitions: readonly string[];
   readonly #options: WorkloadOptions;
   readonly #random: SeededRandom;
-  readonly #running: Promise<void>[] = [];
+  readonly #producers: Promise<void>[] = [];
+  readonly #consumers: Promise<void>[] = [];
   #producing = true;
   #consuming = true;
+  /** Acknowledgements without an answer are sent until then. */
+  #ackUntilMs = Number.POSITIVE_INFINITY;
   #calls = 0;
   #values = 0;
   /** Values, each once however often it was acknowledged. */
@@ -84,8 +90,9 @@ export class Workload {
   }
 
   start(): void {
-    for (const withIds of [true, true, true, false, false, false])
-      this.#run(this.#produce(withIds));
+    for (const withIds of [true, true, true, false, false, false]) {
+      this.#producers.push(this.#produce(withIds));
+    }
     const [a, b] = this.queues;
     for (const group of GROUPS) {
       const consumers: ConsumerSettings[] = [
@@ -97,7 +104,7 @@ export class Workload {
         { group, path: `/queue/${a}/partition/1`, wait: true, isJoined: true },
         { group, path: `/queue/${b}/partition/0`, wait: false, isJoined: false },
       ];
-      for (const consumer of consumers) this.#run(this.#consume(consumer));
+      for (const consumer of consumers) this.#consumers.push(this.#consume(consumer));
     }
   }
 
@@ -109,15 +116,42 @@ export class Workload {
     return this.acks.filter(({ outcome }) => outcome === 'done').length;
   }
 
-  stopProducing(): void {
+  /**
+   * Ends the load on nodes that serve. What was sent is sent until its answer has come, the groups
+   * consume all that is stored, and acknowledgements are sent until their answers have come: a
+   * checker that finds something missing has found a loss. `pending` as the method of that name.
+   */
+  async runOut(pending: () => Promise<number>): Promise<void> {
+    const untilMs = performance.now() + RUN_OUT_MS_MAX;
     this.#producing = false;
+    let isProduced = false;
+    const produced = Promise.all(this.#producers).then(() => {
+      isProduced = true;
+    });
+    for (let left = Number.NaN; left !== 0; ) {
+      await sleep(RUN_OUT_POLL_MS);
+      // What is under way may be stored after it was asked for.
+      if (isProduced) left = await pending();
+      if (left !== 0 && performance.now() > untilMs) {
+        throw new Error(
+          isProduced ? `${left} messages are never consumed` : 'a push has no answer',
+        );
+      }
+    }
+    await produced;
+    this.#consuming = false;
+    this.#ackUntilMs = untilMs;
+    await Promise.all(this.#consumers);
   }
 
-  /** Resolves when no client does anything any more. */
+  /**
+   * Ends the load at once, whatever the nodes do. Resolves when no client does anything any more.
+   */
   async stop(): Promise<void> {
     this.#producing = false;
     this.#consuming = false;
-    await Promise.all(this.#running);
+    this.#ackUntilMs = Math.min(this.#ackUntilMs, performance.now() + LAST_ACKS_MS);
+    await Promise.all([...this.#producers, ...this.#consumers]);
   }
 
   /** Messages of both queues that some group has not acknowledged, as `client`'s node says. */
@@ -138,10 +172,6 @@ export class Workload {
   /** Every record of every partition, by offset, as `client`'s node has it. */
   readLog(client: HttpClient): Promise<ReadRecord[]> {
     return readPartitions(client, this.partitions);
-  }
-
-  #run(client: Promise<void>): void {
-    this.#running.push(client);
   }
 
   async #produce(withIds: boolean): Promise<void> {
@@ -267,9 +297,7 @@ export class Workload {
       if (settings.isJoined) owed.push(...(parts.pop() ?? []));
       for (const part of parts) await this.#ackUntilAnswered(caller, settings.group, part);
     }
-    // Their answer may be lost although they are done: the record is to say so.
-    const untilMs = performance.now() + LAST_ACKS_MS;
-    if (owed.length > 0) await this.#ackUntilAnswered(caller, settings.group, owed, untilMs);
+    if (owed.length > 0) await this.#ackUntilAnswered(caller, settings.group, owed);
   }
 
   /** Carries what is owed, which is empty then if its verdicts came. */
@@ -326,11 +354,11 @@ export class Workload {
     });
   }
 
+  /** They may be done although their answer was lost: the record is to say so. */
   async #ackUntilAnswered(
     caller: NodeCaller,
     group: string,
     claimed: readonly Claimed[],
-    untilMs = 0,
   ): Promise<void> {
     for (;;) {
       const beganMs = performance.now();
@@ -343,7 +371,7 @@ export class Workload {
       const results = answered ? (JSON.parse(reply.answer.text) as AckResult[]) : null;
       if (reply.kind !== 'not-sent') this.#noteAcks(claimed, beganMs, results);
       if (results !== null) return;
-      if (!this.#consuming && performance.now() >= untilMs) return;
+      if (performance.now() >= this.#ackUntilMs) return;
       await sleep(RETRY_MS);
     }
   }
