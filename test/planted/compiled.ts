@@ -1,7 +1,7 @@
 /** Where the compiled form of a source file is, which the planted bugs are written against. */
 import { fileURLToPath } from 'node:url';
 
-/** The root of the checkout, or of the copy of it that this file stands in. */
+/** The root of the checkout. */
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** What the build writes for a source file: `storage/dist/log/log.js` for `storage/log/log.ts`. */

@@ -1,18 +1,17 @@
 /**
- * One hunt in a process of its own: reads its task, runs the seeds until one finds something,
- * prints the answer as one line of JSON. Started by `hunting.ts` alone, in a copy of the program
- * that has the bug in it.
+ * One hunt in a process of its own: reads its task, plants its bug, runs the seeds until one finds
+ * something, prints the answer as one line of JSON. Started by `hunting.ts` alone.
  */
 import { readFileSync } from 'node:fs';
 import type { HuntAnswer, HuntTask } from './hunt-task.js';
-import { huntOf } from './hunts.js';
-import { loadedFiles } from './planted-text.js';
+import { PlantedProgram } from './program.js';
 
 const task = JSON.parse(readFileSync(0, 'utf8')) as HuntTask;
-const hunt = await huntOf(task.hunt);
-const planted = new Set(task.bug?.edits.map(({ file }) => file));
-for (const file of loadedFiles()) planted.delete(file);
-if (planted.size > 0) throw new Error(`never loaded: ${[...planted].join(', ')}`);
+const program = new PlantedProgram(task.bug);
+const loaded = await program.load(new URL('./hunts.js', import.meta.url).href);
+const hunt = await (loaded as typeof import('./hunts.js')).huntOf(task.hunt);
+const { notLoaded } = program;
+if (notLoaded.length > 0) throw new Error(`never loaded: ${notLoaded.join(', ')}`);
 const found: number[] = [];
 let text = '';
 for (const seed of task.seeds) {

@@ -1,6 +1,6 @@
-/** Runs hunts in child processes, several at a time, each in a copy of the program. */
+/** Runs hunts in child processes, several at a time. */
 import { spawn } from 'node:child_process';
-import { ProgramCopy } from './copy.js';
+import { fileURLToPath } from 'node:url';
 import type { HuntAnswer, HuntTask } from './hunt-task.js';
 
 /** A hunt that takes longer hangs, however busy the machine is. */
@@ -10,7 +10,13 @@ const HUNT_MS_MAX = 300_000;
  * given. Most hunts end with their first seed, and what a life of two seconds compiles would repay
  * its cost in ten.
  */
-const RUNTIME_ARGUMENTS = ['--interrupt-budget=400000'];
+const INTERRUPT_BUDGET = 400_000;
+const ARGUMENTS = [
+  `--interrupt-budget=${INTERRUPT_BUDGET}`,
+  '--experimental-vm-modules',
+  '--no-warnings',
+  fileURLToPath(new URL('./hunt.js', import.meta.url)),
+];
 
 export function seedsFrom(first: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, place) => first + place);
@@ -25,18 +31,13 @@ export async function huntAll<Task extends HuntTask>(
   const answers: HuntAnswer[] = [];
   let next = 0;
   const worker = async (): Promise<void> => {
-    const copy = new ProgramCopy();
-    try {
-      for (let place = next++; place < tasks.length; place = next++) {
-        const task = tasks[place];
-        if (task === undefined) continue;
-        // One that does not apply any more must not hide the others.
-        const answer = await huntIn(copy, task).catch(notHunted);
-        answers[place] = answer;
-        onAnswer(task, answer);
-      }
-    } finally {
-      copy.remove();
+    for (let place = next++; place < tasks.length; place = next++) {
+      const task = tasks[place];
+      if (task === undefined) continue;
+      // One that does not apply any more must not hide the others.
+      const answer = await hunt(task).catch(notHunted);
+      answers[place] = answer;
+      onAnswer(task, answer);
     }
   };
   await Promise.all(Array.from({ length: Math.min(width, tasks.length) }, worker));
@@ -47,17 +48,8 @@ function notHunted(error: Error): HuntAnswer {
   return { needed: null, found: [], text: error.message, tookMs: 0 };
 }
 
-async function huntIn(copy: ProgramCopy, task: HuntTask): Promise<HuntAnswer> {
-  const remove = task.bug === null ? null : copy.plant(task.bug);
-  try {
-    return await run(copy.program, task);
-  } finally {
-    remove?.();
-  }
-}
-
-function run(program: string, task: HuntTask): Promise<HuntAnswer> {
-  const child = spawn(process.execPath, [...RUNTIME_ARGUMENTS, program]);
+function hunt(task: HuntTask): Promise<HuntAnswer> {
+  const child = spawn(process.execPath, ARGUMENTS);
   child.stdin.end(JSON.stringify(task));
   const output: Buffer[] = [];
   const errors: Buffer[] = [];

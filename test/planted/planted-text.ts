@@ -17,17 +17,3 @@ export function patched(text: string, { file, find, replace }: Edit): string {
   }
   return text.slice(0, only.index) + replace + text.slice(only.index + only[0].length);
 }
-
-interface Loaded {
-  plantedFiles?: string[];
-}
-
-/** A planted file tells that it was loaded: a hunt that never loads it hunts no bug. */
-export function telling(text: string, file: string): string {
-  return `${text}\n(globalThis.plantedFiles ??= []).push(${JSON.stringify(file)});\n`;
-}
-
-/** The planted files that this process has loaded. */
-export function loadedFiles(): readonly string[] {
-  return (globalThis as Loaded).plantedFiles ?? [];
-}
