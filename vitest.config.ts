@@ -35,10 +35,22 @@ const NOT_OURS = ['**/node_modules/**', '**/dist/**'];
 /**
  * Folders whose tests leave nothing of a module or of the process changed. Their files share the
  * process of a worker, and with it the modules that Node has loaded: to start a process and to load
- * several hundred modules takes longer than most of these tests. Elsewhere, where tests use disks,
+ * several hundred modules takes longer than most of these tests. Elsewhere, where tests use
  * databases and processes, each file has a process of its own.
  */
-const TOGETHER = ['http/**/*.test.ts', 'packages/**/*.test.ts', 'raft/**/*.test.ts'];
+const TOGETHER = [
+  'bench/report/**/*.test.ts',
+  'bench/rig/**/*.test.ts',
+  'dashboard/**/*.test.ts',
+  'http/**/*.test.ts',
+  'packages/**/*.test.ts',
+  'raft/**/*.test.ts',
+  'scripts/cluster/**/*.test.ts',
+  'storage/disk/**/*.test.ts',
+  'storage/log/**/*.test.ts',
+  'test/chaos/**/*.test.ts',
+  'test/checkers/**/*.test.ts',
+];
 
 class LongestFirst implements TestSequencer {
   readonly #standard: BaseSequencer;
@@ -117,6 +129,8 @@ export default defineConfig({
     // Twice what the slowest takes alone, and more workers than processors make each slower.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // A second unless given, in which a busy machine may not even have run the process asked.
+    expect: { poll: { timeout: 20_000 } },
     // Only rows of contract tables run side by side, most of which wait for an answer.
     maxConcurrency: 16,
     sequence: { sequencer: LongestFirst },
