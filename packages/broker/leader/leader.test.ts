@@ -14,7 +14,7 @@ import {
   type PushCommand,
   TransactionIndex,
 } from '@svc/engine';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Clock, SystemClock } from '../system/clock.js';
 import { MovedClock } from '../testing/moved-clock.fake.js';
 import { seededRandom } from '../testing/recovery.fake.js';
@@ -202,7 +202,7 @@ test('what falls due while the pipeline is full is looked at once there is room'
   expect(parked.outcomes).toEqual([]);
   commit();
   commit();
-  await vi.waitFor(() => expect(kinds(parked.outcomes)).toEqual(['popped']));
+  await expect.poll(() => kinds(parked.outcomes)).toEqual(['popped']);
 });
 
 test('the pipeline is bounded in bytes too', async () => {
@@ -354,7 +354,7 @@ test('in a group a verdict without effects waits for the word of a quorum', asyn
   proposer.reads.shift()?.(false);
   expect(unconfirmed.outcomes).toEqual([]);
   // It is judged again while this node leads.
-  await vi.waitUntil(() => proposer.reads.length > 0);
+  await expect.poll(() => proposer.reads.length).toBeGreaterThan(0);
   proposer.reads.shift()?.(true);
   expect(kinds(unconfirmed.outcomes)).toEqual(['pushed']);
 });

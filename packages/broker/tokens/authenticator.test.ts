@@ -251,9 +251,13 @@ describe('what stands in the header', () => {
     const long = tokenOf(key, 'HS256', { pad: 'x'.repeat(TOKEN_BYTES_MAX) });
     const texts = ['', 'x', long, 'a'.repeat(1e6), '.'.repeat(1e6), `a.b.${'c'.repeat(1e6)}`];
     for (const text of texts) {
-      const startMs = performance.now();
-      expect(authenticator.check(text)).not.toBeInstanceOf(Promise);
-      expect(performance.now() - startMs).toBeLessThan(100);
+      // Other work of the machine may come between, but hardly each time.
+      const tookMs = Array.from({ length: 5 }, () => {
+        const startMs = performance.now();
+        expect(authenticator.check(text)).not.toBeInstanceOf(Promise);
+        return performance.now() - startMs;
+      });
+      expect(Math.min(...tookMs)).toBeLessThan(100);
     }
   });
 
