@@ -22,7 +22,7 @@ const HTTP_THREADS = process.env.SVC_TEST_HTTP_THREADS;
 
 const HEALTHY_MS_MAX = 20_000;
 const EXIT_MS_MAX = 70_000;
-const POLL_MS = 5;
+const POLL_MS = 20;
 /** What a node writes before the end is of interest; more is dropped from the front. */
 const OUTPUT_CHARS_MAX = 200_000;
 
