@@ -180,6 +180,13 @@ describe('a request that is let through', () => {
     }
   });
 
+  test('may bring a body that nobody asks for', async () => {
+    for (let round = 0; round < 2; round++) {
+      const { status } = await client.request('/health', { method: 'GET', body: 'x' });
+      expect(status).toBe(200);
+    }
+  });
+
   test('has an answer that waits until it is counted for good', async () => {
     let release = () => {};
     const whenCounted = (send: () => void) => {

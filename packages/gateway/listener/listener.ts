@@ -482,7 +482,8 @@ export class GatewayListener {
         identity: this.#identity(cluster, admitted),
       },
     );
-    if (!goesBy) return;
+    // An answer that asked for no body may have been given already.
+    if (!goesBy || !exchange.open) return;
     let bytes = 0;
     source.onData((chunk, isLast) => {
       bytes += chunk.byteLength;
