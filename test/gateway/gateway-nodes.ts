@@ -4,6 +4,7 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { SessionTokens } from '@svc/gateway';
 import { Cluster, until } from '../cluster/cluster.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
 import { type Answer, HttpClient } from '../process/http-client.js';
@@ -11,7 +12,7 @@ import type { Environment } from '../process/node-under-test.js';
 import { freePorts } from '../process/ports.js';
 import { hashOf } from './scale-names.js';
 
-export const SESSION_SECRET = 'the secret of the sessions of a test';
+const SESSION_SECRET = 'the secret of the sessions of a test';
 export const CONTROL_TOKEN = 'the token of the control plane';
 const READY_MS_MAX = 60_000;
 
@@ -196,4 +197,19 @@ const randomKey = () => `qk_live_${randomBytes(16).toString('hex')}`;
 /** The headers that a client of a tenant sends with each request. */
 export function accessHeaders({ slug, key }: Pick<TenantAccess, 'slug' | 'key'>) {
   return { host: `${slug}.example`, authorization: `Bearer ${key}` };
+}
+
+/** A session of a user, as a login would give one. */
+export async function signedSession(userId: string): Promise<string> {
+  const tokens = await SessionTokens.create({
+    secret: SESSION_SECRET,
+    issuer: 'svc-proxy',
+    clock: {
+      wallUs: () => Date.now() * 1000,
+      nowMs: () => performance.now(),
+      after: () => () => {},
+    },
+    random: { bytes: (length) => randomBytes(length) },
+  });
+  return tokens.sign(userId, 3600);
 }

@@ -15,11 +15,14 @@ import { accessHeaders, GatewayNodes, type TenantAccess } from './gateway-nodes.
 import {
   ASKED,
   CONTENT,
+  isRead,
   mark,
   type Named,
+  plain,
   type Sent,
   unknownTo,
   unnamed,
+  viewOf,
 } from './marked-tenant.js';
 
 let nodes: GatewayNodes;
@@ -71,47 +74,9 @@ async function asks(who: Stranger, at: string, node: number): Promise<[Sent, Ans
   return answers;
 }
 
-/** Writes alike whatever differs from answer to answer: ids, times, places. */
-function plain(text: string, { partitionId, ...own }: Named): string {
-  let rest = text;
-  const values = Object.entries(own).sort(([, a], [, b]) => b.length - a.length);
-  for (const [name, value] of values) rest = rest.replaceAll(value, `<${name}>`);
-  return (
-    rest
-      .replaceAll(/telltale|nonesuch/g, '<word>')
-      .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uuid>')
-      .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>')
-      .replaceAll(/"\d+"/g, '"<digits>"')
-      // Versions of keys rise over all of the store; a ring of a queue lies on one of the nodes.
-      .replaceAll(/"(version|dropped)":\d+/g, '"$1":0')
-      .replaceAll(new RegExp(`(?<=partition )${partitionId}\\b`, 'g'), '<partition>')
-  );
-}
-
 /** Routes that nothing is changed by come first: what a stranger makes is its own. */
-const isRead = (at: string) => at.startsWith('GET ') && !/\/pop(\/|$)/.test(at);
 const READS = Object.keys(ASKED).filter(isRead);
 const OTHERS = Object.keys(ASKED).filter((at) => !isRead(at));
-
-/** The last minutes, which go on by themselves, and what is the node's own. */
-const MOVING = /^GET \/(health|api\/v1\/(analytics\/(queue|retention|workload)|status\/analytics))/;
-
-/** All that the tenant can see of itself, at one node, but for the age of it. */
-async function view(): Promise<Record<string, string>> {
-  const seen: Record<string, string> = {};
-  for (const at of READS) {
-    if (MOVING.test(at)) continue;
-    const [method = ''] = at.split(' ');
-    for (const { path } of (ASKED[at] as (typeof ASKED)[string])(named)) {
-      const { status, text } = await owner.send(method, path, undefined);
-      const lasting = text
-        .replaceAll(/"(capturedAt|timestamp)":"[^"]*"/g, '')
-        .replaceAll(/"(maxTimeLag|timeLagSeconds|lagSeconds|statsAge)":\d+|"time":\{.*?\}/g, '');
-      seen[`${method} ${path}`] = `${status} ${lasting}`;
-    }
-  }
-  return seen;
-}
 
 let before: Record<string, string>;
 
@@ -122,7 +87,7 @@ test('every route that a tenant may use is asked', async () => {
   expect(Object.keys(ASKED).sort()).toEqual(
     open.map(({ method, path }) => `${method} ${path}`).sort(),
   );
-  before = await view();
+  before = await viewOf(owner, named);
   const shown = Object.values(before).join();
   for (const one of [CONTENT, named.queue, named.group, named.timer, named.trace, named.kvKey]) {
     expect(shown, 'the tenant itself sees it').toContain(one);
@@ -173,7 +138,7 @@ test('routes that are nobody’s tell a tenant nothing', async () => {
 });
 
 test('the tenant has all that it had, as it was', async () => {
-  const after = await view();
+  const after = await viewOf(owner, named);
   expect(after).toEqual(before);
   failed = false;
 });

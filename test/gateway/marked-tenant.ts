@@ -387,3 +387,45 @@ export function unknownTo(sent: Sent, { text }: Answer, named: Named): string {
   }
   return rest;
 }
+
+/** Writes alike whatever differs from answer to answer: ids, times, places, tokens. */
+export function plain(text: string, { partitionId, ...own }: Named): string {
+  let rest = text;
+  const values = Object.entries(own).sort(([, a], [, b]) => b.length - a.length);
+  for (const [name, value] of values) rest = rest.replaceAll(value, `<${name}>`);
+  return (
+    rest
+      .replaceAll(/telltale|nonesuch/g, '<word>')
+      .replaceAll(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, '<token>')
+      .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uuid>')
+      .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)/g, '<time>')
+      .replaceAll(/\be:[0-9a-f]{12}:/g, 'e:<ring>:')
+      .replaceAll(/"\d+"/g, '"<digits>"')
+      // Versions of keys rise over all of the store; a ring of a queue lies on one of the nodes.
+      .replaceAll(/"(version|dropped)":\d+/g, '"$1":0')
+      .replaceAll(new RegExp(`(?<=partition )${partitionId}\\b`, 'g'), '<partition>')
+  );
+}
+
+/** By a name of `ASKED`: it takes nothing and changes nothing. */
+export const isRead = (at: string): boolean => at.startsWith('GET ') && !/\/pop(\/|$)/.test(at);
+
+/** The last minutes, which go on by themselves, and what is the node's own. */
+const MOVING = /^GET \/(health|api\/v1\/(analytics\/(queue|retention|workload)|status\/analytics))/;
+
+/** All that a tenant can see of itself, but for the age of it. */
+export async function viewOf(owner: Caller, named: Named): Promise<Record<string, string>> {
+  const seen: Record<string, string> = {};
+  for (const at of Object.keys(ASKED)) {
+    if (!isRead(at) || MOVING.test(at)) continue;
+    const [method = ''] = at.split(' ');
+    for (const { path } of (ASKED[at] as Asking)(named)) {
+      const { status, text } = await owner.send(method, path, undefined);
+      const lasting = text
+        .replaceAll(/"(capturedAt|timestamp)":"[^"]*"/g, '')
+        .replaceAll(/"(maxTimeLag|timeLagSeconds|lagSeconds|statsAge)":\d+|"time":\{.*?\}/g, '');
+      seen[`${method} ${path}`] = `${status} ${lasting}`;
+    }
+  }
+  return seen;
+}
