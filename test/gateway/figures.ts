@@ -1,6 +1,6 @@
 /**
- * `npm run gateway-figures -- [revocation] [limits] [scale]`: figures of whole nodes that run the
- * gateway, for its README. Nothing named: all three.
+ * `npm run gateway-figures -- [revocation] [limits] [scale] [attacks]`: figures of whole nodes that
+ * run the gateway, for its README. Nothing named: all of them.
  *
  * - `revocation`: how long a revoked key is served anywhere, over 20 of them, while clients push
  *   through all three nodes.
@@ -10,6 +10,9 @@
  *   node on the same store without a gateway, in memory and in processor time of a start
  *   (`--clusters` and `--keys` for fewer). *Live* is what the main thread holds once all garbage
  *   was collected: its heap, and the buffers outside of it.
+ * - `attacks`: what attacks on the gateways of three nodes do to a tenant that pushes through them;
+ *   exit 1 when one of its pushes fails. `--seconds` of each, `--connections` that one holds at
+ *   each node, `--attack` for one of them by name. All connections are files of this process.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,8 +21,10 @@ import { until } from '../cluster/cluster.js';
 import type { ClusterNode } from '../cluster/cluster-node.js';
 import type { Caller } from '../process/http-client.js';
 import { sleep } from '../process/node-under-test.js';
+import { attacks } from './attack-figures.js';
 import { accessHeaders, GatewayNodes, type TenantAccess } from './gateway-nodes.js';
 import { PushClient } from './metered-load.js';
+import { memoryMb } from './node-memory.js';
 import { keyOf, slugOf } from './scale-names.js';
 
 const REVOCATIONS = 20;
@@ -203,7 +208,7 @@ async function starts(
     started.cpuMs.push(processorMs(node));
     // The work of a node after its start is over then.
     await sleep(5_000);
-    started.mb.push(residentMb(node));
+    started.mb.push(memoryMb(node));
   }
   return started;
 }
@@ -248,7 +253,7 @@ async function memory(node: ClusterNode): Promise<Memory> {
     looks.push(Number(/^nodejs_heap_size_used_bytes(?:\{.*?\})? (\S+)/m.exec(text)?.[1]) / 1e6);
     await sleep(500);
   }
-  const resident = residentMb(node);
+  const resident = memoryMb(node);
   const file = collectedFile(node);
   rmSync(file, { force: true });
   node.life?.send('SIGUSR2');
@@ -258,19 +263,13 @@ async function memory(node: ClusterNode): Promise<Memory> {
     residentMb: resident,
     heapMb: Math.min(...looks),
     liveMb: (heapUsed + external) / 1e6,
-    restMb: residentMb(node),
+    restMb: memoryMb(node),
   };
 }
 
 const shown = ({ residentMb: resident, heapMb, liveMb, restMb }: Memory): string =>
   `${resident.toFixed(0)} MB resident, ${heapMb.toFixed(0)} MB of heap, ` +
   `${liveMb.toFixed(0)} MB live, ${restMb.toFixed(0)} MB resident after a collection`;
-
-/** Without pages of the store's file, which the system takes back when it needs them. */
-function residentMb({ life }: ClusterNode): number {
-  const status = readFileSync(`/proc/${life?.pid}/status`, 'utf8');
-  return Number(/RssAnon:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
-}
 
 function processorMs({ life }: ClusterNode): number {
   const fields = readFileSync(`/proc/${life?.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
@@ -291,9 +290,17 @@ const { values, positionals } = parseArgs({
   options: {
     clusters: { type: 'string', default: '10000' },
     keys: { type: 'string', default: '100000' },
+    seconds: { type: 'string', default: '10' },
+    connections: { type: 'string', default: '1000' },
+    attack: { type: 'string', multiple: true, default: [] },
   },
 });
 const asked = (name: string): boolean => positionals.length === 0 || positionals.includes(name);
 if (asked('revocation')) await revocation();
 if (asked('limits')) await limits();
 if (asked('scale')) await scale(Number(values.clusters), Number(values.keys));
+if (asked('attacks')) {
+  const { attack: names } = values;
+  const [seconds, connections] = [Number(values.seconds), Number(values.connections)];
+  if (!(await attacks({ seconds, connections, names }))) process.exitCode = 1;
+}
