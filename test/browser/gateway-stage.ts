@@ -70,6 +70,7 @@ export async function startGateway(environment: Readonly<Record<string, string>>
   return {
     origin,
     client,
+    node,
     push,
     pushAsStage: () => push(KEY),
     popAsStage: async () => {

@@ -1,5 +1,6 @@
 /**
- * `npm run page-cost [-- paths]`: what the dashboard costs, of which its README tells.
+ * `npm run page-cost [-- paths]`: what the dashboard costs, of which its README tells. With
+ * `--gateway` it is that of a gateway, for an operator who has logged in.
  *
  * - its weight on the wire, and the time from the first byte asked to figures in the page;
  * - processor time of a node for each page that polls, while it is open, above what it takes alone;
@@ -14,10 +15,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HttpClient } from '../process/http-client.js';
+import { UNLIMITED } from '../gateway/gateway-nodes.js';
+import { type Caller, callerWith, HttpClient } from '../process/http-client.js';
 import { type NodeUnderTest, startNode, temporaryDirectory } from '../process/node-under-test.js';
 import { freePort } from '../process/ports.js';
 import { Chromium, chromiumMissing, type Page } from './chromium.js';
+import { GATEWAY_PAGES, KEY, logIn, OPERATOR, startGateway } from './gateway-stage.js';
 import { fillForCost, QUEUES, WATCHED } from './page-cost-stage.js';
 
 const ROUNDS = Number(process.env.SVC_PAGE_COST_ROUNDS ?? 3);
@@ -162,7 +165,49 @@ async function watchHeap(tab: Page, origin: string): Promise<void> {
   console.log(`heap after ${REFRESHES} refreshes: ${later} bytes, ${growth} % more`);
 }
 
-async function main(chosen: readonly string[]): Promise<void> {
+interface Stage {
+  readonly node: NodeUnderTest;
+  readonly origin: string;
+  readonly client: Caller;
+  /** Makes the browser one that may see the pages. */
+  readonly enter: (tab: Page) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+async function plainStage(): Promise<Stage> {
+  const directory = temporaryDirectory();
+  const node = await startNode({ directory: directory.path, port: await freePort() });
+  const client = new HttpClient(node.port);
+  return {
+    node,
+    origin: `http://127.0.0.1:${node.port}`,
+    client,
+    enter: async () => {},
+    close: async () => {
+      client.close();
+      await node.kill();
+      directory.remove();
+    },
+  };
+}
+
+/** No limit of its plan is met, as at a plain node. */
+async function gatewayStage(): Promise<Stage> {
+  const token = 'the token of the control plane';
+  const stage = await startGateway({ SVC_PROXY_CP_TOKEN: token, SVC_EDGE_WEB_RPS_PER_IP: '0' });
+  const { node, origin, client, close } = stage;
+  const control = callerWith(client, { 'x-svc-cp-token': token });
+  const { id } = JSON.parse((await control.get('/api/cp/clusters/acme')).text) as { id: string };
+  const overrides = JSON.stringify(UNLIMITED);
+  await control.send('PUT', `/api/cp/clusters/${id}/overrides`, overrides);
+  const headers = { host: new URL(origin).host, authorization: `Bearer ${KEY}` };
+  const enter = (tab: Page) => logIn(tab, origin, OPERATOR, '/');
+  return { node, origin, client: callerWith(client, headers), enter, close };
+}
+
+async function main(given: readonly string[]): Promise<void> {
+  const isGateway = given.includes('--gateway');
+  const chosen = given.filter((one) => one !== '--gateway');
   const odd = chosen.find((path) => !path.startsWith('/'));
   const wrong = odd === undefined ? chromiumMissing() : `${odd}: write paths, such as /queues`;
   if (wrong !== null) {
@@ -170,14 +215,11 @@ async function main(chosen: readonly string[]): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  const directory = temporaryDirectory();
-  const node = await startNode({ directory: directory.path, port: await freePort() });
-  const client = new HttpClient(node.port);
+  const { node, origin, client, enter, close } = await (isGateway ? gatewayStage() : plainStage());
   const browser = new Chromium();
   try {
     await fillForCost(client);
-    console.log(`a node with ${QUEUES} queues`);
-    const origin = `http://127.0.0.1:${node.port}`;
+    console.log(`a node with ${QUEUES} queues${isGateway ? ', behind its gateway' : ''}`);
     const inTab = async (work: (tab: Page) => Promise<void>) => {
       const tab = await browser.open('about:blank');
       await tab.look(1280, 800, 'light');
@@ -185,15 +227,15 @@ async function main(chosen: readonly string[]): Promise<void> {
       await tab.close();
     };
     const isAll = chosen.length === 0;
+    const all = isGateway ? [...WATCHED, ...GATEWAY_PAGES.map(({ path }) => path)] : WATCHED;
+    await inTab(enter);
     if (isAll) await inTab((tab) => weigh(tab, origin));
     await sleep(SETTLED_MS);
-    await inTab((tab) => watchPages(tab, origin, node, isAll ? WATCHED : chosen));
+    await inTab((tab) => watchPages(tab, origin, node, isAll ? all : chosen));
     if (isAll) await inTab((tab) => watchHeap(tab, origin));
   } finally {
     await browser.close();
-    client.close();
-    await node.kill();
-    directory.remove();
+    await close();
   }
 }
 
