@@ -20,8 +20,8 @@
  *    by the same free place. It may not be in the broker's next list yet: for `SETTLE_MS` a list
  *    takes none of it back.
  * 3. Memory is bounded: names of partitions by `NAMES_MAX` for a cluster, beyond which they are
- *    forgotten, counted as the broker's, and asked for again. A cluster without requests is
- *    forgotten as a whole.
+ *    forgotten, counted as the broker's, and asked for again. A cluster costs nothing before it
+ *    names a queue to be made, and one without requests is forgotten as a whole.
  *
  * Asked and nobody answered: `admit` lets it through. A number that cannot be known stops nobody.
  *
@@ -180,6 +180,11 @@ export class Admission {
       changed.push({ clusterId, queues });
     }
     return changed;
+  }
+
+  /** Whether anything is kept of the cluster. */
+  has(clusterId: string): boolean {
+    return this.#clusters.has(clusterId);
   }
 
   forget(clusterId: string): void {

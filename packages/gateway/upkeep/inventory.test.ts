@@ -326,6 +326,17 @@ describe('the upkeep', () => {
     expect(await node.noted()).toEqual([['other', 1]]);
   });
 
+  test('keeps nothing of a cluster that makes no queue, before it does', async () => {
+    const node = new Node(LIMITED);
+    await storeCluster(node.store);
+    node.broker.push({ queue: 'there', partition: 'p' });
+    await node.push([]);
+    await node.inventory.reconcile();
+    expect([await node.noted(), node.admission.size]).toEqual([[['there', 1]], 0]);
+    await node.push([{ queue: 'q', partition: 'p' }]);
+    expect(node.admission.size).toBe(1);
+  });
+
   test('blocks and releases by what the broker keeps, and never by a failed read', async () => {
     const node = new Node({ max_retained_bytes: 100 });
     await node.push([]);

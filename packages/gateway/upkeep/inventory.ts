@@ -151,11 +151,10 @@ export class Inventory {
     }
   }
 
-  async #list({
-    id,
-    brokerTenant,
-    limits,
-  }: ClusterView): Promise<ReadonlyMap<string, ListedQueue>> {
+  async #list(
+    { id, brokerTenant, limits }: ClusterView,
+    tellsAdmission = true,
+  ): Promise<ReadonlyMap<string, ListedQueue>> {
     const { admission, broker, blocks, clock } = this.#options;
     const beganMs = clock.nowMs();
     const listed = new Map<string, ListedQueue>();
@@ -166,14 +165,15 @@ export class Inventory {
         bytes += queue.retainedBytes;
       }
     }
-    admission.listed(id, [...listed.values()], beganMs);
+    if (tellsAdmission) admission.listed(id, [...listed.values()], beganMs);
     blocks.measured(id, bytes, limits.max_retained_bytes);
     return listed;
   }
 
   async #reconcile(cluster: ClusterView): Promise<void> {
-    const { records } = this.#options;
-    const listed = await this.#list(cluster);
+    const { records, admission } = this.#options;
+    // Thousands of clusters only read, and need no counts.
+    const listed = await this.#list(cluster, admission.has(cluster.id));
     const gone: string[] = [];
     const changed = new Map<string, QueueCount>(listed);
     for await (const rows of queuesOf(records, cluster.id)) {
