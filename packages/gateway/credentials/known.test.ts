@@ -235,6 +235,16 @@ test('what is used stays, and what is not goes', async () => {
   expect(loads.filter((key) => key === 'used')).toHaveLength(1);
 });
 
+test('what nobody uses goes when it is beyond its grace, whatever room there is', async () => {
+  const things = known();
+  await things.get('once');
+  for (let time = 0; time < 2; time++) {
+    clock.advance(FRESH_MS + GRACE_MS);
+    await things.get('used');
+  }
+  expect(things.size).toBe(1);
+});
+
 test('reads at a time are bounded', async () => {
   const things = known();
   answers = silent;

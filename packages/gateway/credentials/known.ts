@@ -13,7 +13,8 @@
  * - What does not exist is not remembered, so whatever is made is there at once; where strangers
  *   may ask for anything it is remembered for `missingMs`.
  * - Two generations bound the memory: what is used moves to the younger, and the elder is dropped
- *   when that is full. Keys come out of heads, and are kept without them.
+ *   when that is full, or so old that all of the elder is beyond its grace. So what nobody uses is
+ *   let go after twice that time. Keys come out of heads, and are kept without them.
  */
 import type { Clock } from '../base/clock.js';
 import { OverloadedError } from '../base/overloaded.js';
@@ -66,9 +67,12 @@ export class Known<Value> {
   #elder = new Map<string, Entry<Value>>();
   readonly #loads = new Map<string, Promise<Value | null>>();
   readonly #missingUntilMs = new Map<string, number>();
+  /** When the younger generation began. */
+  #turnedMs: number;
 
   constructor(options: KnownOptions<Value>) {
     this.#options = options;
+    this.#turnedMs = options.clock.nowMs();
   }
 
   get size(): number {
@@ -77,7 +81,9 @@ export class Known<Value> {
 
   /** null: there is no such thing. Rejects with `StoreUnavailableError` or `OverloadedError`. */
   get(key: string): MaybePromise<Value | null> {
-    const nowMs = this.#options.clock.nowMs();
+    const { clock, freshMs, graceMs } = this.#options;
+    const nowMs = clock.nowMs();
+    if (nowMs - this.#turnedMs >= freshMs + graceMs) this.#turn(nowMs);
     const entry = this.#find(key);
     if (entry !== undefined && nowMs < entry.freshUntilMs) return entry.value;
     const missingUntilMs = this.#missingUntilMs.get(key);
@@ -182,10 +188,15 @@ export class Known<Value> {
   #remember(key: string, entry: Entry<Value>): void {
     this.#elder.delete(key);
     if (!this.#young.has(key) && this.#young.size >= this.#options.entriesMax / 2) {
-      this.#elder = this.#young;
-      this.#young = new Map();
+      this.#turn(this.#options.clock.nowMs());
     }
     this.#young.set(key, entry);
+  }
+
+  #turn(nowMs: number): void {
+    this.#elder = this.#young;
+    this.#young = new Map();
+    this.#turnedMs = nowMs;
   }
 
   #forget(key: string): void {
