@@ -67,6 +67,11 @@ const NEEDS: readonly Needing[] = [
   { need: 'key/value, switched on', section: /^state-surfaces [0123]\./ },
   { need: 'ephemeral queues, switched on', section: /^state-surfaces 4\./ },
   { need: 'SVC_KV_REQUIRE_GRANT=false', section: 'state-surfaces 5.2', rows: ['purge'] },
+  {
+    need: 'SVC_EPHEMERAL_REQUIRE_GRANT=false',
+    section: 'state-surfaces 5.2',
+    rows: ['purge'],
+  },
 ];
 
 export function needsOf(section: SectionName, row: ContractRow): readonly Need[] {

@@ -10,8 +10,10 @@ import { sleep } from '../process/node-under-test.js';
 
 export type Need = keyof typeof PROBES;
 
+const KV_UNGRANTED = 'SVC_KV_REQUIRE_GRANT=false';
+const EPHEMERAL_UNGRANTED = 'SVC_EPHEMERAL_REQUIRE_GRANT=false';
 /** Probed as a tenant that has not been granted anything. */
-export const UNGRANTED = 'SVC_KV_REQUIRE_GRANT=false';
+export const UNGRANTED: ReadonlySet<string> = new Set([KV_UNGRANTED, EPHEMERAL_UNGRANTED]);
 
 /** Bytes that the rows about long bodies take as the bound. */
 const BODY_BYTES_MAX = 4_194_304;
@@ -26,7 +28,8 @@ export const PROBES = {
   'RETENTION_INTERVAL=200': retainsInTime,
   'METRICS_FLUSH_MS=1000': flushesInTime,
   'key/value, switched on': takesKeyValue,
-  [UNGRANTED]: takesKeyValue,
+  [KV_UNGRANTED]: takesKeyValue,
+  [EPHEMERAL_UNGRANTED]: takesEphemeral,
   'ephemeral queues, switched on': takesEphemeral,
   'a broker that wants no token': takesAnyone,
 } satisfies Readonly<Record<string, (broker: BrokerUnderTest) => Promise<void>>>;
