@@ -32,7 +32,7 @@ const GATEWAY_PUSHES_USAGE = `npm run bench -- --gateway-pushes
   a single push through the gateway beside one at the plain port, with 0 and 1 front threads`;
 
 async function runLoads(options: LoadOptions): Promise<void> {
-  const { entry, againstBuild, url, tokenFile } = options;
+  const { entry, againstBuild, url, tokenFile, httpThreads } = options;
   if (url !== undefined) {
     const place = new URL(url);
     if (place.protocol !== 'http:') throw new Error(`--url ${url}: not http`);
@@ -50,6 +50,14 @@ async function runLoads(options: LoadOptions): Promise<void> {
       [own, other],
       [other, own],
     ]);
+  }
+  if (httpThreads.length > 0) {
+    const starters = httpThreads.map(
+      (count): Starter =>
+        (plan) =>
+          startOwn(plan, `${count} front threads`, entry, count),
+    );
+    return runLoad('threads', options, [starters]);
   }
   const others = peerStarters(options);
   const kind = others.length > 0 ? 'against' : 'load';

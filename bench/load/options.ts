@@ -31,6 +31,8 @@ export interface LoadOptions {
   readonly entry: string | undefined;
   /** Another checkout, built. */
   readonly againstBuild: string | undefined;
+  /** Nodes of this build with so many front threads, beside one another. */
+  readonly httpThreads: readonly number[];
   readonly peers: readonly Peer[];
   readonly settings: readonly Setting[];
   readonly jsonFile: string | undefined;
@@ -58,6 +60,9 @@ npm run bench -- --against-build PATH [options]
   another checkout, built, beside this one in turns; in one run both ways round, each with its
   rounds
 
+npm run bench -- --http-threads LIST [options]
+  --http-threads LIST  so many front threads (SVC_HTTP_THREADS), a system each
+
 npm run bench -- --against LIST [options]
   --against LIST     of ${PEERS.join(',')}: other systems beside ours
   --settings LIST    of ${SETTINGS.join(',')} (default durable)
@@ -83,14 +88,15 @@ export function readLoadOptions(commandLine: readonly string[]): LoadOptions {
       'token-file': { type: 'string' },
       entry: { type: 'string' },
       'against-build': { type: 'string' },
+      'http-threads': { type: 'string' },
       against: { type: 'string' },
       settings: { type: 'string', default: 'durable' },
       json: { type: 'string' },
     },
   });
-  const { url, against, 'against-build': againstBuild } = values;
-  if ([url, against, againstBuild].filter((one) => one !== undefined).length > 1) {
-    throw new Error('one of --url, --against and --against-build at a time');
+  const { url, against, 'against-build': againstBuild, 'http-threads': threads } = values;
+  if ([url, against, againstBuild, threads].filter((one) => one !== undefined).length > 1) {
+    throw new Error('one of --url, --against, --against-build and --http-threads at a time');
   }
   const allowed = against !== undefined ? SHARED_WORKS : url !== undefined ? REMOTE_WORKS : WORKS;
   // The tenant there has a rate of key/value calls, which would be what is measured.
@@ -111,6 +117,7 @@ export function readLoadOptions(commandLine: readonly string[]): LoadOptions {
     tokenFile: values['token-file'],
     entry: values.entry,
     againstBuild,
+    httpThreads: threads === undefined ? [] : integers('http-threads', threads, 0, 8),
     peers: against === undefined ? [] : someOf('against', against, PEERS),
     settings: someOf('settings', values.settings, SETTINGS),
     jsonFile: values.json,

@@ -5,7 +5,15 @@ import { median } from '../report/percentiles.js';
 import { formatNumber, renderTable, report } from '../report/report.js';
 import { Scratch } from '../rig/scratch.js';
 import type { LoadOptions } from './options.js';
-import { costOf, rateOf, ratios, sideBySide, type Tally, type Value } from './side-by-side.js';
+import {
+  brokerCostOf,
+  costOf,
+  rateOf,
+  ratios,
+  sideBySide,
+  type Tally,
+  type Value,
+} from './side-by-side.js';
 import type { System, SystemPlan } from './system.js';
 import { type Cell, cellsOf, loadOf, WORK_TEXTS } from './works.js';
 
@@ -77,10 +85,11 @@ function measure(
   options: LoadOptions,
 ): Promise<readonly Tally[]> {
   const load = (target: LoadTarget) => loadOf(target, cell, options);
-  const contestants = systems.map(({ name, target, pids, create, remove }) => ({
+  const contestants = systems.map(({ name, target, pids, nodePids, create, remove }) => ({
     name,
     loadOf: () => load(target),
     pids,
+    nodePids,
     create,
     remove: cell.work === 'kv' ? async () => undefined : remove,
   }));
@@ -95,13 +104,14 @@ const COLUMNS = [
   'per second',
   'rounds',
   'server us',
+  'broker us',
   'p50 ms',
   'p99 ms',
   'sent late ms',
   'ratio of rates',
   'of server us',
 ] as const;
-const RIGHT_ALIGNED = new Set<string>([...COLUMNS.slice(1, 3), ...COLUMNS.slice(4, 10)]);
+const RIGHT_ALIGNED = new Set<string>([...COLUMNS.slice(1, 3), ...COLUMNS.slice(4, 11)]);
 
 function rowsOf(all: readonly Measured[]): readonly (readonly string[])[] {
   return all.flatMap(({ work, payloadBytes, batch, tallies }) =>
@@ -120,6 +130,7 @@ function rowsOf(all: readonly Measured[]): readonly (readonly string[])[] {
         formatNumber(Math.round(of(rateOf))),
         `${formatNumber(low)} to ${formatNumber(high)}`,
         numberText(of(costOf)),
+        numberText(of(brokerCostOf)),
         of(({ latency }) => latency.p50Ms).toFixed(2),
         of(({ latency }) => latency.p99Ms).toFixed(2),
         work === 'latency' ? of(({ lateness }) => lateness.p99Ms).toFixed(2) : '',

@@ -14,7 +14,7 @@
 
 import type { LatencySummary, Load, LoadProgram, RunningLoad } from '../native/load-program.js';
 import { median } from '../report/percentiles.js';
-import { processorSeconds } from '../rig/processor-time.js';
+import { mainThreadSeconds, processorSeconds } from '../rig/processor-time.js';
 
 export interface Contestant {
   readonly name: string;
@@ -22,6 +22,8 @@ export interface Contestant {
   readonly loadOf: (round: number) => Load;
   /** Its servers, whose processor time counts with that of their children; none: it is unknown. */
   readonly pids: readonly number[];
+  /** Those of them whose first thread is told by itself: nodes of ours. */
+  readonly nodePids?: readonly number[] | undefined;
   /** Before a round, and after it. */
   readonly create?: () => Promise<void>;
   readonly remove?: () => Promise<void>;
@@ -44,6 +46,8 @@ export interface Round {
   readonly lateness: LatencySummary;
   /** Processor time for a message. NaN: it is unknown. */
   readonly serverUs: number;
+  /** That of the broker's threads alone. */
+  readonly brokerUs: number;
   readonly loadUs: number;
 }
 
@@ -85,10 +89,10 @@ async function oneRound(
 ): Promise<readonly Round[]> {
   const opened: Turns[] = [];
   try {
-    for (const [place, { create, pids }] of contestants.entries()) {
+    for (const [place, { create, pids, nodePids = [] }] of contestants.entries()) {
       await create?.();
       const load = loads[place];
-      if (load !== undefined) opened.push(new Turns(await program.open(load), pids));
+      if (load !== undefined) opened.push(new Turns(await program.open(load), pids, nodePids));
     }
     // A p99 is that of the slowest hundredth of a turn: an open loop has its time in one piece.
     const whole = loads.length === 1 || loads.some((load) => load.ratePerSecond !== undefined);
@@ -114,6 +118,7 @@ async function oneRound(
 class Turns {
   readonly #load: RunningLoad;
   readonly #pids: readonly number[];
+  readonly #nodePids: readonly number[];
   readonly #latencies: LatencySummary[] = [];
   readonly #deliveries: LatencySummary[] = [];
   readonly #latenesses: LatencySummary[] = [];
@@ -122,16 +127,20 @@ class Turns {
   #wholeMessages = 0;
   #loadSeconds = 0;
   #serverSeconds = 0;
+  #brokerSeconds = 0;
 
-  constructor(load: RunningLoad, pids: readonly number[]) {
+  constructor(load: RunningLoad, pids: readonly number[], nodePids: readonly number[]) {
     this.#load = load;
     this.#pids = pids;
+    this.#nodePids = nodePids;
   }
 
   async take(seconds: number): Promise<void> {
     const before = processorSeconds(this.#pids);
+    const brokerBefore = this.#brokerThreads();
     const result = await this.#load.turn({ warmUpSeconds: LEAD_IN_SECONDS, seconds });
     this.#serverSeconds += processorSeconds(this.#pids) - before;
+    this.#brokerSeconds += this.#brokerThreads() - brokerBefore;
     this.#messages += result.messages;
     this.#seconds += result.seconds;
     this.#wholeMessages += result.whole.messages;
@@ -141,14 +150,21 @@ class Turns {
     this.#latenesses.push(result.lateness);
   }
 
+  #brokerThreads(): number {
+    return this.#nodePids.reduce((seconds, pid) => seconds + mainThreadSeconds(pid), 0);
+  }
+
   round(): Round {
     const perMessage = 1e6 / this.#wholeMessages;
+    const known = (pids: readonly number[], seconds: number) =>
+      pids.length === 0 ? Number.NaN : seconds * perMessage;
     return {
       messagesPerSecond: this.#messages / this.#seconds,
       latency: medianOf(this.#latencies),
       delivery: medianOf(this.#deliveries),
       lateness: medianOf(this.#latenesses),
-      serverUs: this.#pids.length === 0 ? Number.NaN : this.#serverSeconds * perMessage,
+      serverUs: known(this.#pids, this.#serverSeconds),
+      brokerUs: known(this.#nodePids, this.#brokerSeconds),
       loadUs: this.#loadSeconds * perMessage,
     };
   }
@@ -168,6 +184,7 @@ export type Value = (round: Round) => number;
 
 export const rateOf: Value = ({ messagesPerSecond }) => messagesPerSecond;
 export const costOf: Value = ({ serverUs }) => serverUs;
+export const brokerCostOf: Value = ({ brokerUs }) => brokerUs;
 
 /** `over` divided by `under` in each round. */
 export function ratios(over: Tally, under: Tally, value: Value): readonly number[] {

@@ -17,6 +17,8 @@ export interface System {
   readonly target: LoadTarget;
   /** Its servers; their children count as well. Empty: they are not on this machine. */
   readonly pids: readonly number[];
+  /** Those of them that are nodes of ours: the broker's thread is their first. */
+  readonly nodePids?: readonly number[] | undefined;
   /** The queue is there, and empty. */
   readonly create: () => Promise<void>;
   /** The queue is gone, with all its messages. */
@@ -38,16 +40,20 @@ const REMOVED_MS_MAX = 60_000;
 const UNLIMITED = '1000000000';
 const ENVIRONMENT = { SVC_KV_WRITE_RATE: UNLIMITED, SVC_KV_WRITE_BURST: UNLIMITED };
 
-/** Nodes of this checkout, or of another one, on this machine. */
+/** Nodes of this checkout, or of another one, on this machine. `threads`: of each; as it comes. */
 export async function startOwn(
   { scratch, queue, nodes, profile }: SystemPlan,
   name: string,
   entry: string | undefined,
+  threads?: number,
 ): Promise<System> {
   const profiles = join(checkoutRoot(), 'bench', 'results', 'profiles');
   const startedMs = Date.now();
   const group = await NodeGroup.start(scratch, nodes, entry, {
-    environment: ENVIRONMENT,
+    environment: {
+      ...ENVIRONMENT,
+      ...(threads === undefined ? {} : { SVC_HTTP_THREADS: String(threads) }),
+    },
     runtimeArguments: profile ? ['--cpu-prof', `--cpu-prof-dir=${profiles}`] : [],
   });
   const leader = await group.leader();
@@ -57,11 +63,13 @@ export async function startOwn(
     queue,
     kind: '',
   } as const;
+  const pids = group.nodes.map((node) => node.process.pid);
   return {
     name,
     about: `${ownVersion()} of ${entry ?? 'this checkout'}; acknowledged = synced by a majority`,
     target,
-    pids: group.nodes.map((node) => node.process.pid),
+    pids,
+    nodePids: pids,
     create: async () => undefined,
     remove: () => deleteQueue(target, leader.process.plan.port),
     stop: async () => {

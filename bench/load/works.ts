@@ -1,6 +1,6 @@
 // The loads that a system gets. `push` is one push of a batch to one of the partitions in turn;
 // `consume` pushes, pops and acknowledges at the same time, half of the connections on each side;
-// `joined` is the same, and each acknowledgement comes with the next pop, in one request;
+// `joined` is the same, and each acknowledgement of ours comes with the next pop, in one request;
 // `latency` is single pushes at a steady rate, each timed from the moment it was due to leave.
 
 import type { Load, LoadTarget } from '../native/load-program.js';
@@ -20,7 +20,12 @@ export const WORKS = [
 export type Work = (typeof WORKS)[number];
 
 /** What other systems can do as well. */
-export const SHARED_WORKS = ['push', 'consume', 'latency'] as const satisfies readonly Work[];
+export const SHARED_WORKS = [
+  'push',
+  'consume',
+  'joined',
+  'latency',
+] as const satisfies readonly Work[];
 
 /** What leaves nothing behind on a node that is not ours. */
 export const REMOTE_WORKS = [...SHARED_WORKS, 'kv', 'transactions'] as const satisfies Work[];
@@ -65,7 +70,11 @@ export function loadOf(target: LoadTarget, cell: Cell, options: LoadOptions): Lo
           ? pushRequests(target.queue, partitions, batch, payloadBytes, target.token)
           : payloadTexts(100, payloadBytes).map((text) => Buffer.from(text));
       if (work === 'consume') return { ...base, work, items };
-      if (work === 'joined') return { ...base, work: 'consume', kind: 'joined', items };
+      if (work === 'joined') {
+        // The others consume as they do in `consume`: they have no second way.
+        const kind = target.protocol === 'http' ? 'joined' : target.kind;
+        return { ...base, work: 'consume', kind, items };
+      }
       const rate = work === 'latency' ? { ratePerSecond } : {};
       return { ...base, work: 'publish', items, ...rate };
     }

@@ -14,9 +14,11 @@ struct state {
   unsigned awaited; // messages of the fetch under way
 };
 
+// The inbox has the role in it: fetches of a consumer that has gone wait for seconds, and are told
+// that the stream was deleted, which would otherwise come to whoever deletes it.
 static void put_request(struct connection *connection, const char *subject, const char *body) {
-  put_text(connection, "PUB %s _I.%u %zu\r\n%s\r\n", subject, connection->number, strlen(body),
-           body);
+  put_text(connection, "PUB %s _I.%u.%u %zu\r\n%s\r\n", subject, connection->role,
+           connection->number, strlen(body), body);
 }
 
 static void open_connection(struct connection *connection) {
@@ -24,12 +26,12 @@ static void open_connection(struct connection *connection) {
   put_text(connection,
            "CONNECT {\"verbose\":false,\"pedantic\":false,\"headers\":true,"
            "\"no_responders\":true}\r\n"
-           "SUB _I.%u 1\r\nPING\r\n",
-           connection->number);
+           "SUB _I.%u.%u 1\r\nPING\r\n",
+           connection->role, connection->number);
   for (unsigned i = 0; i < plan.batch && connection->role == PRODUCER; i += 1) {
     const struct item *payload = next_item();
-    append_text(&connection->request, "PUB %s _I.%u %zu\r\n", plan.name, connection->number,
-                payload->length);
+    append_text(&connection->request, "PUB %s _I.%u.%u %zu\r\n", plan.name, connection->role,
+                connection->number, payload->length);
     append(&connection->request, payload->bytes, payload->length);
     append(&connection->request, "\r\n", 2);
   }
@@ -77,8 +79,8 @@ static void fetch(struct connection *connection) {
   struct buffer *body = &connection->request;
   body->start = body->end = 0;
   append_text(body, "{\"batch\":%u,\"expires\":5000000000}", plan.batch);
-  put_text(connection, "PUB $JS.API.CONSUMER.MSG.NEXT.%s.bench _I.%u %zu\r\n", plan.name,
-           connection->number, body->end);
+  put_text(connection, "PUB $JS.API.CONSUMER.MSG.NEXT.%s.bench _I.%u.%u %zu\r\n", plan.name,
+           connection->role, connection->number, body->end);
   put(connection, body->bytes, body->end);
   put(connection, "\r\n", 2);
 }
