@@ -13,7 +13,9 @@ export const MADE_OF = new URL('bundle/made-of', import.meta.url);
 
 const BUILT = [
   '.tsbuildinfo',
-  ...['engine', 'ephemeral', 'schema', 'wire'].map((name) => `../../${name}/dist/.tsbuildinfo`),
+  ...['engine', 'ephemeral', 'gateway', 'schema', 'standby', 'wire'].map(
+    (name) => `../../${name}/dist/.tsbuildinfo`,
+  ),
   ...['http', 'raft', 'storage'].map((name) => `../../../${name}/dist/.tsbuildinfo`),
 ].map((path) => new URL(path, import.meta.url));
 
