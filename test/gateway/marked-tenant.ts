@@ -399,7 +399,7 @@ export function plain(text: string, { partitionId, ...own }: Named): string {
       .replaceAll(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, '<token>')
       .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uuid>')
       .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)/g, '<time>')
-      .replaceAll(/\be:[0-9a-f]{12}:/g, 'e:<ring>:')
+      .replaceAll(/\be:[0-9a-f]+:/g, 'e:<ring>:')
       .replaceAll(/"\d+"/g, '"<digits>"')
       // Versions of keys rise over all of the store; a ring of a queue lies on one of the nodes.
       .replaceAll(/"(version|dropped)":\d+/g, '"$1":0')
