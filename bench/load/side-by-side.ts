@@ -22,7 +22,7 @@ export interface Contestant {
   readonly loadOf: (round: number) => Load;
   /** Its servers, whose processor time counts with that of their children; none: it is unknown. */
   readonly pids: readonly number[];
-  /** Those of them whose first thread is told by itself: nodes of ours. */
+  /** Nodes of ours among them: their first thread is told by itself. */
   readonly nodePids?: readonly number[] | undefined;
   /** Before a round, and after it. */
   readonly create?: () => Promise<void>;
@@ -46,7 +46,7 @@ export interface Round {
   readonly lateness: LatencySummary;
   /** Processor time for a message. NaN: it is unknown. */
   readonly serverUs: number;
-  /** That of the broker's threads alone. */
+  /** The broker's threads alone. */
   readonly brokerUs: number;
   readonly loadUs: number;
 }

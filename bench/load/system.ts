@@ -17,7 +17,7 @@ export interface System {
   readonly target: LoadTarget;
   /** Its servers; their children count as well. Empty: they are not on this machine. */
   readonly pids: readonly number[];
-  /** Those of them that are nodes of ours: the broker's thread is their first. */
+  /** Nodes of ours among them: the broker's thread is their first. */
   readonly nodePids?: readonly number[] | undefined;
   /** The queue is there, and empty. */
   readonly create: () => Promise<void>;

@@ -22,7 +22,7 @@ export interface Row {
 /** The clusters of a node that rows use. */
 export interface Tenants {
   readonly owner: TenantAccess;
-  /** What the owner has. */
+  /** The names that the owner has. */
   readonly named: Named;
   /** With rates of nothing, so that all is refused. */
   readonly slow: TenantAccess;
@@ -79,7 +79,7 @@ const MOVING =
   /(health|metrics|openapi|analytics|status|lag|positions|usage|consumer-groups|overview)/;
 
 function routes({ owner, named }: Tenants): Row[] {
-  // What changes something comes behind what shows it.
+  // Requests that change something come behind those that show it.
   const order = Object.keys(ASKED).toSorted((a, b) => Number(isRead(b)) - Number(isRead(a)));
   return order.flatMap((at) => {
     const [method = ''] = at.split(' ');

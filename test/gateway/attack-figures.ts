@@ -18,7 +18,7 @@ import { memoryMb } from './node-memory.js';
 
 const PARKED_MAX = 100;
 const CLIENTS_PER_NODE = 2;
-/** Of each client: an attack goes on until they are answered, and so long at most. */
+/** Pushes of each client: an attack goes on until they are answered, and so long at most. */
 const PUSHES_MIN = 5;
 const ANSWERED_MS_MAX = 60_000;
 const GROWTH_MB_MAX = 768;
@@ -26,11 +26,11 @@ const RESTED_MS = 2_000;
 const SETTLED_MS_MAX = 60_000;
 
 export interface AttackOptions {
-  /** Of each attack. */
+  /** The length of each attack. */
   readonly seconds: number;
-  /** That an attack holds at each node. */
+  /** Connections that an attack holds at each node. */
   readonly connections: number;
-  /** Of the attacks that are meant; empty: all of them. */
+  /** Names of the attacks that are meant; empty: all of them. */
   readonly names: readonly string[];
 }
 

@@ -14,7 +14,7 @@ export interface Attacked {
   readonly parkedMax: number;
   /** A session of a user of it, as a cookie. */
   readonly cookie: string;
-  /** Of an attack; of one that does not hold them eight at most. */
+  /** Connections of an attack; one that does not hold them has eight at most. */
   readonly connections: number;
   readonly mayGoOn: () => boolean;
 }

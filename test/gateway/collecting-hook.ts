@@ -13,7 +13,7 @@ if (isMainThread) {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   process.on('SIGUSR2', () => {
-    // What the first frees in other places, the second finds free.
+    // The second finds free what the first frees in other places.
     collect();
     collect();
     writeFileSync(`${file}.new`, JSON.stringify(process.memoryUsage()));

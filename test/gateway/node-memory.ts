@@ -1,4 +1,4 @@
-/** What a node holds in memory, as the system has it. */
+/** The memory of a node, as the system counts it. */
 import { readFileSync } from 'node:fs';
 import type { ClusterNode } from '../cluster/cluster-node.js';
 

@@ -302,7 +302,7 @@ async function places(side: Side): Promise<void> {
     for (const connection of parked) connection.destroy();
     await until(WAIT_MS_MAX, 'a place is free', () => isProbed('204'));
   }
-  // Nobody who has gone takes the message of those who stay.
+  // A client that has gone takes no message of those who stay.
   const push = new RawConnection(place);
   push.send(pushText(leaver, 'woken', 1));
   expect(await push.answer()).toMatch(/^HTTP\/1.1 201 /);

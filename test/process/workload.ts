@@ -37,7 +37,7 @@ const LEASE_SECONDS = 3;
 const RETRY_MS = 25;
 /** An acknowledgement without an answer is sent for so long when consuming ends in a hurry. */
 const LAST_ACKS_MS = 5000;
-/** What a load that runs out may take, on nodes that serve. */
+/** The time that a load may take to run out, on nodes that serve. */
 const RUN_OUT_MS_MAX = 60_000;
 const RUN_OUT_POLL_MS = 100;
 /** The groups shall finish soon after the last push. */
@@ -130,7 +130,7 @@ export class Workload {
     });
     for (let left = Number.NaN; left !== 0; ) {
       await sleep(RUN_OUT_POLL_MS);
-      // What is under way may be stored after it was asked for.
+      // Pushes under way may be stored after the backlog was asked for.
       if (isProduced) left = await pending();
       if (left !== 0 && performance.now() > untilMs) {
         throw new Error(

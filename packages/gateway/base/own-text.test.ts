@@ -9,7 +9,7 @@ import { ownText } from './own-text.js';
 const NAMES = 64;
 /** Longer texts lie outside the heap. */
 const AROUND = 262_144;
-/** Of the texts. */
+/** The length of the texts. */
 const ALL_MIB = (NAMES * AROUND) / 1_048_576;
 
 test('the guard of logins holds as much of a name as an address of mail can have', () => {

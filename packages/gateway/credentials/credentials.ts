@@ -179,7 +179,7 @@ export class Credentials {
     });
   }
 
-  /** What its tenant, its plan and its cell say is said by others too. */
+  /** Its tenant, plan and cell are shared with other clusters. */
   #shared(view: ClusterView): ClusterView {
     const alike = this.#alike;
     return {

@@ -43,7 +43,7 @@ export interface Records {
   readonly store: KeyValueStore;
   readonly clock: Clock;
   readonly random: Random;
-  /** Of this node's changes that move a row which all of them move (`changeInTurn`). */
+  /** Turns of this node's changes to a row that all of them move (`changeInTurn`). */
   readonly turns: Turns;
   /** Called once a change of this node is applied: what it knows of its owner is old. */
   readonly onInvalidated: (owner: string) => void;

@@ -15,7 +15,7 @@ import type { Json } from '../store/kv.js';
 const KEY_HASH = /^[0-9a-f]{64}$/;
 const CONTROL = /\p{Cc}/u;
 const NAME_LENGTH_MAX = 160;
-/** Of a name that a fault repeats. */
+/** The part of a name that a fault repeats. */
 const SHOWN_LENGTH_MAX = 64;
 
 export function keyHashOf(value: unknown): string | null {

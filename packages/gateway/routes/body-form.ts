@@ -32,7 +32,7 @@ export interface BodyMember<Value> {
 }
 
 type Checked<Value> = (value: Json) => Value | null;
-/** What follows the member's name in the text of its fault, or the whole text. */
+/** The text of a fault behind its member's name, or the whole text. */
 type Fault = string | BodyMember<unknown>['fault'];
 
 export function required<Value>(of: Checked<Value>, fault: Fault): BodyMember<Value> {

@@ -25,9 +25,9 @@ import { type Acting, jsonAnswer, type OwnRoute, ownRoute, type RouteParts } fro
 const surface = 'operator';
 const guard = 'operator';
 const BODY_BYTES_MAX = 65_536;
-/** Of a page that was asked for. */
+/** The longest page that can be asked for. */
 const USERS_PER_PAGE_MAX = 1_000;
-/** Of an answer that was not: some megabytes. What comes behind them has a page. */
+/** The longest answer without a page: some megabytes. The rest comes in pages. */
 const USERS_MAX = 10_000;
 const NO_USER = refusedRecord(surface, refused('not_found', 'no such user'));
 const NO_CLUSTER = refusedRecord(surface, refused('cluster_unknown', 'unknown cluster'));
