@@ -280,7 +280,10 @@ describe('answers that go wrong', () => {
     'a 503 with Retry-After': [503, '0'],
   };
 
-  test.each([...Object.keys(SPOILT), ...Object.keys(REFUSED)])('%s', async (how) => {
+  // Side by side: what they wait for is the end of leases and of patience.
+  const hows = [...Object.keys(SPOILT), ...Object.keys(REFUSED)];
+  test.concurrent.for(hows)('%s', async (how, { expect }) => {
+    const name = `spoilt-${hows.indexOf(how)}`;
     const calls = new Map<string, number>();
     const pass = async (request: IncomingMessage, response: ServerResponse) => {
       let body = '';
@@ -309,11 +312,11 @@ describe('answers that go wrong', () => {
     const { port } = between.address() as AddressInfo;
     const own = new Client({
       url: `http://127.0.0.1:${port}`,
-      timeoutMillis: how === 'no answer' ? 500 : '10s',
+      timeoutMillis: how === 'no answer' ? '1.5s' : '10s',
       retryDelayMillis: 10,
       retry429: { baseMs: 10 },
     });
-    const queue = own.queue<{ n: number }>(`q-${++queues}`).group('g').leaseTime('1s');
+    const queue = own.queue<{ n: number }>(name).group('g').leaseTime('1s');
     expect(await queue.push(numbers(0, 3))).toMatchObject(Array(3).fill({ status: 'queued' }));
     await queue.buffer({ messageCount: 2, timeMillis: 5 }).push(numbers(3, 6));
     await own.flushAllBuffers();
@@ -327,15 +330,15 @@ describe('answers that go wrong', () => {
       });
     await expect.poll(() => [...seen].sort(), { timeout: 60_000 }).toEqual([0, 1, 2, 3, 4, 5]);
     await consuming.stop();
-    const kv = own.kv(`n-${queues}`);
+    const kv = own.kv(name);
     const added = await kv.incr('n', 1, { forever: true }).catch((error: ClientError) => error);
     const known = { applied: true, value: 1 };
     expect(added).toMatchObject(how in REFUSED ? known : { outcomeUnknown: true });
-    expect(await kvValue(`n-${queues}`, 'n')).toBe(1);
+    expect(await kvValue(name, 'n')).toBe(1);
     await own.close();
     between.closeAllConnections();
     between.close();
-    const all = await client.queue<{ n: number }>(`q-${queues}`).group('all').batch(99).pop();
+    const all = await client.queue<{ n: number }>(name).group('all').batch(99).pop();
     expect(all.map(({ data }) => data.n)).toEqual([0, 1, 2, 3, 4, 5]);
   });
 });
