@@ -11,8 +11,11 @@ const HUNT_MS_MAX = 300_000;
  * its cost in ten.
  */
 const INTERRUPT_BUDGET = 400_000;
+/** Simulated machines make objects of short life. */
+const YOUNG_GENERATION = ['--min-semi-space-size=32', '--max-semi-space-size=64'];
 const ARGUMENTS = [
   `--interrupt-budget=${INTERRUPT_BUDGET}`,
+  ...YOUNG_GENERATION,
   '--experimental-vm-modules',
   '--no-warnings',
   fileURLToPath(new URL('./hunt.js', import.meta.url)),
