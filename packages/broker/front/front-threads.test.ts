@@ -2,13 +2,14 @@
 // knows what the others were told; one that fails at each start costs the node a line now and then.
 // Method: threads that run a program of the test, which says what it does by reports of refused
 // connections; timers that the test fires.
+import { spawnSync } from 'node:child_process';
 import type { HttpServer } from '@svc/http';
 import { newMeters } from '@svc/wire';
 import { expect, test } from 'vitest';
 import type { Config } from '../config/config.js';
 import type { Clock } from '../system/clock.js';
 import type { Logger } from '../system/logging.js';
-import { FrontThreads } from './front-threads.js';
+import { FrontThreads, HANGS_MS } from './front-threads.js';
 
 const PROGRAM = `
 import { parentPort, workerData } from 'node:worker_threads';
@@ -58,6 +59,18 @@ parentPort.on('message', ({ kind }) => {
   if (kind === 'stop') { ready(); setImmediate(() => process.exit(0)); }
 });
 `;
+/** It hangs from the stop on, until the test changes a number of the memory that it was given. */
+const HANGS = `${PROGRAM}
+const number = new Int32Array(workerData.config.memory);
+ready();
+parentPort.on('message', ({ kind }) => {
+  if (kind === 'listen') listen();
+  if (kind !== 'stop') return;
+  say(4);
+  Atomics.wait(number, 0, 0);
+  process.exit(0);
+});
+`;
 const PLACES = { plain: { host: '127.0.0.1', port: 0 }, gateway: null };
 
 function optionsOf(
@@ -66,8 +79,8 @@ function optionsOf(
   max: number,
   onFull: (max: number, open: number) => void,
 ) {
-  const after = (_: number, work: () => void) => {
-    work();
+  const after = (ms: number, work: () => void) => {
+    if (ms < HANGS_MS) work();
     return () => {};
   };
   return {
@@ -186,7 +199,8 @@ test('a thread that fails at each start is started after pauses that double', as
 test('a stop takes back a start whose pause has not passed', async () => {
   let taken = 0;
   let hasFailed = false;
-  const after = () => {
+  const after = (ms: number) => {
+    if (ms >= HANGS_MS) return () => {};
     hasFailed = true;
     return () => void taken++;
   };
@@ -206,4 +220,68 @@ test('a stop while threads are being started is no failure of the port', async (
   await until(() => booting === 2);
   await threads.stop(0);
   expect(await listening).toBeNull();
+});
+
+test('a stop gives a thread that hangs up, some seconds behind the drain', async () => {
+  const pauses: number[] = [];
+  const lines: string[] = [];
+  let hasHung = false;
+  let pass = () => {};
+  const after = (ms: number, work: () => void) => {
+    pauses.push(ms);
+    pass = work;
+    return () => {};
+  };
+  const number = new Int32Array(new SharedArrayBuffer(4));
+  const options = optionsOf(HANGS, 1, 1, () => {
+    hasHung = true;
+  });
+  options.config = { memory: number.buffer } as unknown as Config;
+  options.clock = { nowMs: () => 0, soon: setImmediate, after } as unknown as Clock;
+  options.logger = { error: (_: string, text: string) => lines.push(text) } as unknown as Logger;
+  const threads = new FrontThreads(options);
+  await threads.listen(PLACES);
+  const exits = process.listenerCount('exit');
+  const stopped = threads.stop(1000);
+  await until(() => hasHung);
+  expect([pauses, lines]).toEqual([[1000 + HANGS_MS], []]);
+  pass();
+  await stopped;
+  expect(lines).toEqual(['front threads hang: 1 have not ended']);
+  expect(options.meters.frontThreads.running).toBe(0);
+  // It may hold sockets, so the end of the process still looks after it.
+  expect(process.listenerCount('exit')).toBe(exits);
+  Atomics.store(number, 0, 1);
+  Atomics.notify(number, 0);
+  const again = threads.stop(0);
+  await again;
+  expect(process.listenerCount('exit')).toBe(exits - 1);
+});
+
+test('a process whose thread hangs with its sockets ends at once, not by an abort', () => {
+  const program = `
+import { FrontThreads } from '${new URL('../dist/front/front-threads.js', import.meta.url)}';
+const threads = new FrontThreads({
+  clock: { nowMs: () => 0, soon: setImmediate, after: setTimeout },
+  logger: { error: (_, text) => console.log(text) },
+  meters: { frontThreads: { running: 0 } },
+  config: {}, threads: 1, bounds: { max: 1, perAddressMax: null },
+  program: new URL(process.argv[1]),
+});
+await threads.listen({ plain: { host: '127.0.0.1', port: 0 }, gateway: null });
+process.exit(0);
+`;
+  const hangs = `${PROGRAM}
+ready();
+parentPort.on('message', ({ kind }) => {
+  if (kind === 'listen') listen();
+  for (; kind === 'end'; );
+});
+`;
+  const words = ['--input-type=module', '-e', program, String(programOf(hangs))];
+  const { signal, stdout } = spawnSync(process.execPath, words, { encoding: 'utf8' });
+  expect([signal, stdout]).toEqual([
+    'SIGKILL',
+    'a front thread hangs: the process ends by SIGKILL\n',
+  ]);
 });

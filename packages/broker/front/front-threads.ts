@@ -10,8 +10,12 @@
  *   after a pause that doubles while they do not last. The same holds when the system refuses a
  *   thread: the node goes on with those that it has.
  * - When the process exits, for whatever reason, the threads close their sockets first: Node aborts
- *   a process in which a thread is ended with sockets of the native layer open. A thread that does
- *   not do so within END_MS_MAX is not waited for.
+ *   a process in which a thread is ended with sockets of the native layer open.
+ * - A thread that hangs holds up nobody for ever. A stop gives it up HANGS_MS after the drain: its
+ *   requests are left, and the node closes its log and its store in order. When the process exits,
+ *   it is waited for END_MS_MAX. If it still has its sockets then, the process ends by SIGKILL, for
+ *   the one other end is that abort, with a dump of all memory. Rejected: to end the thread by
+ *   force (`terminate`) in the stop, which aborts the process while the node is open.
  */
 import { Worker } from 'node:worker_threads';
 import { type ConnectionBounds, ListenError, portTaken } from '@svc/http';
@@ -59,6 +63,8 @@ const RESTART_MS_MAX = 10_000;
 /** A thread that has lasted so long was no failure at its start. */
 const LASTING_MS = 60_000;
 const END_MS_MAX = 500;
+/** A thread ends within a second behind its drain, unless the machine stands still. */
+export const HANGS_MS = 5000;
 
 export class FrontThreads {
   readonly #options: FrontThreadsOptions;
@@ -126,14 +132,40 @@ export class FrontThreads {
     for (const thread of this.#running) thread?.tell({ kind: 'retire' });
   }
 
-  /** Resolves when every request in flight has its answer, after `drainMs` at the latest. */
+  /**
+   * Resolves when every request in flight has its answer, after `drainMs` at the latest, and all
+   * threads have ended; HANGS_MS later if one does not end.
+   */
   async stop(drainMs: number): Promise<void> {
     this.#isStopping = true;
     for (const cancel of this.#restarts.values()) cancel();
-    const running = this.#running.filter((thread) => thread !== null);
-    for (const thread of running) thread.tell({ kind: 'stop', drainMs });
-    await Promise.all(running.map((thread) => thread.exited));
-    process.off('exit', this.#onExit);
+    const stopped = this.#here();
+    for (const thread of stopped) thread.tell({ kind: 'stop', drainMs });
+    const ended = Promise.all(stopped.map((thread) => thread.exited));
+    await this.#atMost(drainMs + HANGS_MS, ended);
+    const left = this.#here();
+    if (left.length === 0) {
+      process.off('exit', this.#onExit);
+      return;
+    }
+    this.#options.logger.error('http', `front threads hang: ${left.length} have not ended`);
+    for (const thread of left) thread.giveUp();
+  }
+
+  /** Resolves with `work`, or after so long. */
+  #atMost(ms: number, work: Promise<unknown>): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#options.clock.after(ms, resolve);
+      void work.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  /** Threads that have not ended. */
+  #here(): readonly FrontThread[] {
+    return this.#running.filter((thread) => thread !== null);
   }
 
   /** Throws where the system has no room for one more. */
@@ -186,10 +218,13 @@ export class FrontThreads {
 
   /** The process exits: nothing runs here any more but this. */
   #endAll(): void {
-    const running = this.#running.filter((thread) => thread !== null);
+    const running = this.#here();
     for (const thread of running) thread.tell({ kind: 'end' });
     const untilMs = performance.now() + END_MS_MAX;
-    for (const thread of running) thread.awaitEnd(Math.max(0, untilMs - performance.now()));
+    const left = running.filter((one) => !one.awaitEnd(Math.max(0, untilMs - performance.now())));
+    if (!left.some(({ mayHoldSockets }) => mayHoldSockets)) return;
+    this.#options.logger.error('http', 'a front thread hangs: the process ends by SIGKILL');
+    process.kill(process.pid, 'SIGKILL');
   }
 }
 
@@ -212,6 +247,7 @@ class FrontThread {
   readonly exited: Promise<string>;
   #reason = '';
   #isListening = false;
+  #mayHoldSockets = false;
 
   constructor(
     options: FrontThreadsOptions,
@@ -275,6 +311,7 @@ class FrontThread {
   /** Resolves with the ports; rejects with `ListenError`. */
   listen(places: Places): Promise<Listening> {
     if (this.#end !== null) return Promise.reject(this.#end);
+    this.#mayHoldSockets = true;
     this.tell({ kind: 'listen', places });
     return new Promise((resolve, reject) => {
       this.#onListening = resolve;
@@ -286,8 +323,19 @@ class FrontThread {
     this.#worker.postMessage(order);
   }
 
-  awaitEnd(msMax: number): void {
-    Atomics.wait(new Int32Array(this.#ended), 0, 0, msMax);
+  /** It was told to listen. */
+  get mayHoldSockets(): boolean {
+    return this.#mayHoldSockets;
+  }
+
+  /** True: it holds no socket any more. */
+  awaitEnd(msMax: number): boolean {
+    return Atomics.wait(new Int32Array(this.#ended), 0, 0, msMax) !== 'timed-out';
+  }
+
+  /** It hangs: what it has asked for is asked by nobody any more. */
+  giveUp(): void {
+    this.#leave();
   }
 
   #hear(report: ThreadReport): void {
