@@ -9,14 +9,22 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '@svc/test';
 import { item, payloadOf, push, pushText } from '../abuse/requests.js';
 import { atMost, type Figure, figure } from '../report/figure.js';
-import { percentile } from '../report/percentiles.js';
-import { renderFigures, report } from '../report/report.js';
+import { median, percentile } from '../report/percentiles.js';
+import { formatNumber, renderFigures, report } from '../report/report.js';
 import { nodeEntry } from '../rig/checkout.js';
 import { type Address, HttpConnection } from '../rig/http-connection.js';
 import { HttpExchange } from '../rig/http-exchange.js';
 import { NodeProcess } from '../rig/node-process.js';
 import { Scratch } from '../rig/scratch.js';
 import { HOSTILE_ATTACKS, type HostileOrder, LARGE_MESSAGES, LARGE_QUEUE } from './attacks.js';
+import {
+  measureShares,
+  SHARES,
+  type Share,
+  type Shares,
+  type Subject,
+  subjectOf,
+} from './shares.js';
 import { type Loop, loopsOfClients } from './thread-places.js';
 
 const PROGRAM = fileURLToPath(new URL('./attack-program.js', import.meta.url));
@@ -24,6 +32,8 @@ const THREADS = [0, 2];
 const ROUNDS = 3;
 const SECONDS = 4;
 const PREPARED_SECONDS_MAX = 60;
+/** The node has nothing to do after so long. */
+const IDLE_MS = 500;
 const PUSHES_PER_SECOND = 1000;
 const LANES = 64;
 const LARGE_BYTES = 65_536;
@@ -53,8 +63,8 @@ class HonestPushes {
     this.#pid = pid;
   }
 
-  /** All on one loop of the node. Returns the others, on which there may be attackers. */
-  async open(): Promise<readonly Loop[]> {
+  /** All on one loop of the node. Returns it, and one on which there may be attackers. */
+  async open(): Promise<{ readonly own: Loop | null; readonly other: Loop | null }> {
     const { port } = this.#address;
     const others = new Set<Loop>();
     let own: Loop | null = null;
@@ -77,7 +87,8 @@ class HonestPushes {
       }
     }
     this.#free.push(...this.#lanes);
-    return [...others];
+    const [other = null] = others;
+    return { own, other };
   }
 
   /** For so long, or until `isOver`. Returns the milliseconds of each push, ascending. */
@@ -124,22 +135,39 @@ class HonestPushes {
   }
 }
 
-/** The p99 under the attack. Pushes go on while it is prepared: nodes end idle connections. */
+/** Some seconds of pushes. */
+interface Window {
+  readonly p99Ms: number;
+  readonly shares: Shares;
+}
+
+async function measured(
+  honest: HonestPushes,
+  subject: Subject,
+  attacker: number | null,
+): Promise<Window> {
+  const sharesNow = measureShares(subject, attacker);
+  const times = await honest.run(SECONDS);
+  return { p99Ms: percentile(times, 0.99), shares: sharesNow() };
+}
+
+/** Pushes go on while the attack is prepared: nodes end idle connections. */
 async function attacked(
   child: ChildProcess,
   order: HostileOrder,
   honest: HonestPushes,
-): Promise<number> {
+  subject: Subject,
+): Promise<Window> {
   const said = new Set<unknown>();
   child.on('message', (word) => said.add(word));
   child.once('exit', () => said.add('begun').add('over'));
   child.send(order);
   await honest.run(PREPARED_SECONDS_MAX, () => said.has('begun'));
-  const times = await honest.run(SECONDS);
+  const window = await measured(honest, subject, child.pid ?? null);
   if (!said.has('begun') || child.exitCode !== null) throw new Error(`${order.attack} has failed`);
   await honest.run(PREPARED_SECONDS_MAX, () => said.has('over'));
   child.kill('SIGKILL');
-  return percentile(times, 0.99);
+  return window;
 }
 
 async function fill(address: Address): Promise<void> {
@@ -165,8 +193,8 @@ async function startNode(scratch: Scratch, threads: number): Promise<NodeProcess
   return node;
 }
 
-/** By attack: the p99 of each round, in the seconds before it and under it. */
-type Runs = Map<string, { readonly peace: number[]; readonly attacked: number[] }>;
+/** By attack: each round, in the seconds before it and under it. */
+type Runs = Map<string, { readonly peace: Window[]; readonly attacked: Window[] }>;
 
 async function measure(scratch: Scratch, threads: number): Promise<Runs> {
   const node = await startNode(scratch, threads);
@@ -181,20 +209,21 @@ async function measureNode(scratch: Scratch, node: NodeProcess, threads: number)
   const { address, pid } = node;
   await fill(address);
   const honest = new HonestPushes(address, pid);
-  const [loop = null] = await honest.open();
+  const { own, other: loop } = await honest.open();
   if (threads > 1 && loop === null) throw new Error('all connections came to one thread');
-  const p99 = async () => percentile(await honest.run(SECONDS), 0.99);
-  await p99();
+  await sleep(IDLE_MS);
+  const subject = subjectOf(pid, own, loop);
+  await honest.run(SECONDS);
   const runs: Runs = new Map();
   for (let round = 0; round < ROUNDS; round++) {
     for (const attack of Object.keys(HOSTILE_ATTACKS)) {
       const row = runs.get(attack) ?? { peace: [], attacked: [] };
       runs.set(attack, row);
-      row.peace.push(await p99());
+      row.peace.push(await measured(honest, subject, null));
       const child = fork(PROGRAM, [], { execArgv: [], stdio: ['ignore', 2, 2, 'ipc'] });
       scratch.adopt(child);
       const order = { attack, address, pid, loop, seconds: SECONDS + 1 };
-      row.attacked.push(await attacked(child, order, honest));
+      row.attacked.push(await attacked(child, order, honest, subject));
     }
   }
   honest.close();
@@ -204,13 +233,27 @@ async function measureNode(scratch: Scratch, node: NodeProcess, threads: number)
 function figuresOf(threads: number, runs: Runs): Figure[] {
   return [...runs].flatMap(([attack, { peace, attacked }]) => {
     const name = (what: string) => `${threads} threads, ${attack}: ${what}`;
-    const ratios = attacked.map((ms, round) => ms / (peace[round] ?? Number.NaN));
+    const beside = (what: string, unit: string, of: (window: Window) => number) =>
+      figure(name(what), unit, attacked.map(of), `in peace ${formatNumber(median(peace.map(of)))}`);
+    const ratios = attacked.map(({ p99Ms }, at) => p99Ms / (peace[at]?.p99Ms ?? Number.NaN));
     return [
-      figure(name('p99 in peace'), 'ms', peace, ''),
-      figure(name('p99 under attack'), 'ms', attacked, ''),
-      figure(name('ratio'), '', ratios, '', threads === 0 ? null : atMost(RATIO_MAX)),
+      beside('p99', 'ms', ({ p99Ms }) => p99Ms),
+      figure(name('ratio of p99'), '', ratios, '', threads === 0 ? null : atMost(RATIO_MAX)),
+      ...sharesOf(threads).flatMap((share) => [
+        beside(`${share} runs`, 'us a push', ({ shares }) => usOfPush(shares[share].ranMs)),
+        beside(`${share} waits`, 'us a push', ({ shares }) => usOfPush(shares[share].waitedMs)),
+      ]),
     ];
   });
+}
+
+function sharesOf(threads: number): readonly Share[] {
+  return threads === 0 ? SHARES.filter((share) => !share.endsWith('front')) : SHARES;
+}
+
+/** Of what all pushes of a window took. */
+function usOfPush(ms: number): number {
+  return (ms * 1000) / (SECONDS * PUSHES_PER_SECOND);
 }
 
 export async function runHostile(): Promise<void> {

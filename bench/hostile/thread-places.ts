@@ -32,6 +32,18 @@ export function loopsOfClients(pid: number, port: number): ReadonlyMap<number, L
   return clients;
 }
 
+/** Numbers of the calls of the kernel that wait for an epoll instance, on x64 and arm64. */
+const EPOLL_WAITS: ReadonlySet<string> = new Set(['232', '281', '22']);
+
+/** The number of the thread that waits for this loop now; null: none does. */
+export function threadOfLoop(pid: number, loop: Loop): number | null {
+  for (const name of readdirSync(`/proc/${pid}/task`)) {
+    const [call = '', first] = textOf(`/proc/${pid}/task/${name}/syscall`).split(' ');
+    if (EPOLL_WAITS.has(call) && Number(first) === loop) return Number(name);
+  }
+  return null;
+}
+
 /** The port that `0100007F:1F90` names. */
 function portOf(address: string): number {
   return Number.parseInt(address.split(':')[1] ?? '', 16);

@@ -23,9 +23,33 @@ export function mainThreadSeconds(pid: number): number {
   return threadNanoseconds(pid, String(pid)) / 1e9;
 }
 
+/** What a thread has had since it began, in milliseconds. */
+export interface ThreadTimes {
+  /** On a processor. */
+  readonly ranMs: number;
+  /** Ready to run, while others had the processors. */
+  readonly waitedMs: number;
+}
+
+export const NO_TIMES: ThreadTimes = { ranMs: 0, waitedMs: 0 };
+
+/** Of all threads of a process, by their numbers. */
+export function threadTimes(pid: number): ReadonlyMap<number, ThreadTimes> {
+  const times = new Map<number, ThreadTimes>();
+  for (const thread of namesIn(`/proc/${pid}/task`)) {
+    const [ran = 0, waited = 0] = schedule(pid, thread);
+    times.set(Number(thread), { ranMs: ran / 1e6, waitedMs: waited / 1e6 });
+  }
+  return times;
+}
+
 function threadNanoseconds(pid: number, thread: string): number {
-  // On a processor, waiting for one, time slices.
-  return Number(textOf(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0] ?? 0);
+  return schedule(pid, thread)[0] ?? 0;
+}
+
+/** Nanoseconds on a processor, nanoseconds of waiting for one, time slices. */
+function schedule(pid: number, thread: string): readonly number[] {
+  return textOf(`/proc/${pid}/task/${thread}/schedstat`).split(' ').map(Number);
 }
 
 function childrenByParent(): ReadonlyMap<number, readonly number[]> {
