@@ -5,7 +5,7 @@ import {
   type BrokerInventory,
   BrokerUnavailableError,
   type FoundPartitions,
-  type ListedQueue,
+  type ListedPage,
 } from '../upkeep/inventory.js';
 import type { FrontBroker } from './front-broker.js';
 
@@ -19,6 +19,8 @@ interface QueuesPage {
     readonly partitions: number;
     readonly retainedBytes: number;
   }[];
+  readonly kvBytes: number;
+  readonly timerBytes: number;
   readonly nextAfter?: string | null;
 }
 
@@ -34,14 +36,15 @@ export class FrontInventory implements BrokerInventory {
     this.#broker = broker;
   }
 
-  async *queues(brokerTenant: string): AsyncGenerator<readonly ListedQueue[]> {
+  async *queues(brokerTenant: string): AsyncGenerator<ListedPage> {
     for (let after: string | null = ''; after !== null; ) {
       const path = `/api/v1/resources/queues?limit=${QUEUES_PER_PAGE}${afterText(after)}`;
       const page = (await this.#get(brokerTenant, path)) as QueuesPage | null;
       if (page === null) throw new BrokerUnavailableError('the broker lists no queues');
-      yield page.queues.map(({ name, partitions, retainedBytes }) => {
+      const queues = page.queues.map(({ name, partitions, retainedBytes }) => {
         return { name, partitions, retainedBytes };
       });
+      yield { queues, otherBytes: page.kvBytes + page.timerBytes };
       after = page.nextAfter ?? null;
     }
   }
@@ -70,10 +73,12 @@ export class FrontInventory implements BrokerInventory {
 
   async retainedBytes(brokerTenant: string): Promise<number> {
     let bytes = 0;
-    for await (const page of this.queues(brokerTenant)) {
-      for (const { retainedBytes } of page) bytes += retainedBytes;
+    let other = 0;
+    for await (const { queues, otherBytes } of this.queues(brokerTenant)) {
+      for (const { retainedBytes } of queues) bytes += retainedBytes;
+      other = otherBytes;
     }
-    return bytes;
+    return bytes + other;
   }
 
   /** null: there is no such thing. */

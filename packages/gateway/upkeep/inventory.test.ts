@@ -18,7 +18,7 @@ import {
   type BrokerInventory,
   BrokerUnavailableError,
   Inventory,
-  type ListedQueue,
+  type ListedPage,
 } from './inventory.js';
 
 const UNLIMITED = Object.fromEntries(LIMITS.map((name) => [name, null])) as unknown as PlanLimits;
@@ -37,6 +37,7 @@ function clusterOf(limits: Partial<PlanLimits>): ClusterView {
 class FakeBroker implements BrokerInventory {
   readonly has = new Map<string, Set<string>>();
   bytes = 0;
+  otherBytes = 0;
   down = false;
   calls = 0;
 
@@ -44,10 +45,12 @@ class FakeBroker implements BrokerInventory {
     this.has.set(queue, (this.has.get(queue) ?? new Set()).add(partition));
   }
 
-  async *queues(): AsyncGenerator<readonly ListedQueue[]> {
+  async *queues(): AsyncGenerator<ListedPage> {
     this.#answers();
+    const otherBytes = this.otherBytes;
+    if (this.has.size === 0) yield { queues: [], otherBytes };
     for (const [name, { size }] of [...this.has]) {
-      yield [{ name, partitions: size, retainedBytes: this.bytes }];
+      yield { queues: [{ name, partitions: size, retainedBytes: this.bytes }], otherBytes };
     }
   }
 
@@ -59,7 +62,7 @@ class FakeBroker implements BrokerInventory {
 
   async retainedBytes(): Promise<number> {
     this.#answers();
-    return this.bytes;
+    return this.bytes + this.otherBytes;
   }
 
   #answers(): void {
@@ -352,6 +355,9 @@ describe('the upkeep', () => {
     node.broker.down = false;
     await node.inventory.refresh();
     expect(node.limits.pushBlock('c')).toBeNull();
+    node.broker.otherBytes = 101;
+    await node.inventory.reconcile();
+    expect(node.limits.pushBlock('c')).toBe('storage');
   });
 
   test('goes on by the clock until it is closed', async () => {

@@ -26,6 +26,13 @@ export interface ListedQueue extends QueueCount {
   readonly retainedBytes: number;
 }
 
+/** One page of a tenant's queues, and what it keeps beside them. */
+export interface ListedPage {
+  readonly queues: readonly ListedQueue[];
+  /** Values of key/value and payloads of timers; the whole of them in each page. */
+  readonly otherBytes: number;
+}
+
 export interface FoundPartitions {
   /** All that the queue has. */
   readonly partitions: number;
@@ -35,15 +42,15 @@ export interface FoundPartitions {
 
 /** The broker's answers about a tenant. Each throws `BrokerUnavailableError`. */
 export interface BrokerInventory {
-  /** All queues of a tenant, page by page. */
-  queues(brokerTenant: string): AsyncIterable<readonly ListedQueue[]>;
+  /** All queues of a tenant, page by page; one page at least. */
+  queues(brokerTenant: string): AsyncIterable<ListedPage>;
   /** At most `PARTITIONS_ASKED_MAX` names. A queue that is not there has no partitions. */
   partitions(
     brokerTenant: string,
     queue: string,
     names: readonly string[],
   ): Promise<FoundPartitions>;
-  /** The replicated measure of what is kept. */
+  /** The replicated measure of what is kept: messages, key/value and timers. */
   retainedBytes(brokerTenant: string): Promise<number>;
 }
 
@@ -159,14 +166,16 @@ export class Inventory {
     const beganMs = clock.nowMs();
     const listed = new Map<string, ListedQueue>();
     let bytes = 0;
-    for await (const page of broker.queues(brokerTenant)) {
-      for (const queue of page) {
+    let other = 0;
+    for await (const { queues, otherBytes } of broker.queues(brokerTenant)) {
+      for (const queue of queues) {
         listed.set(queue.name, queue);
         bytes += queue.retainedBytes;
       }
+      other = otherBytes;
     }
     if (tellsAdmission) admission.listed(id, [...listed.values()], beganMs);
-    blocks.measured(id, bytes, limits.max_retained_bytes);
+    blocks.measured(id, bytes + other, limits.max_retained_bytes);
     return listed;
   }
 
