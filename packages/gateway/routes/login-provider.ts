@@ -3,7 +3,7 @@
  * GitHub by OAuth 2, whose proof is what its API answers to the token. The protocols are those of
  * `oauth4webapi`; here is which endpoints there are and what of an answer is believed.
  */
-import { decodeJwt } from 'jose';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as oauth from 'oauth4webapi';
 import type { Refusal } from '../base/refusal.js';
 
@@ -151,7 +151,8 @@ export async function authorizationUrl(
 }
 
 const GOOGLE = 'https://accounts.google.com';
-const DISCOVERED_MS = 3_600_000;
+/** How long endpoints and key sets of a provider hold. */
+const KNOWN_MS = 3_600_000;
 
 export interface GoogleOptions extends ProviderOptions {
   /** `GOOGLE_ALLOWED_DOMAINS`. */
@@ -166,6 +167,7 @@ export class GoogleLogin implements LoginProvider {
   readonly #oauth: OauthClient;
   readonly #issuer: URL;
   readonly #nowMs: () => number;
+  readonly #keySets: KeySets;
   #server: oauth.AuthorizationServer | null = null;
   #discoveredMs = Number.NEGATIVE_INFINITY;
 
@@ -174,6 +176,7 @@ export class GoogleLogin implements LoginProvider {
     this.#oauth = new OauthClient(options, baseUrl);
     this.#issuer = new URL(baseUrl);
     this.#nowMs = options.nowMs;
+    this.#keySets = new KeySets(options);
     this.domains = options.domains;
   }
 
@@ -216,13 +219,18 @@ export class GoogleLogin implements LoginProvider {
   ): Promise<oauth.IDToken | Refusal> {
     const { client } = this.#oauth;
     try {
-      const issuer = await issuerOf(server, response.clone());
-      const issued = { ...server, issuer };
+      const token = await idTokenIn(response.clone());
+      const issued = { ...server, issuer: issuerOf(server, token) };
       const result = await oauth.processAuthorizationCodeResponse(issued, client, response, {
         expectedNonce: nonce,
         requireIdToken: true,
       });
-      await oauth.validateApplicationLevelSignature(server, response, this.#oauth.options());
+      // A server object of its own, for the library keeps keys by it, and for five minutes.
+      await oauth.validateApplicationLevelSignature({ ...server }, response, {
+        ...this.#oauth.options(),
+        [oauth.customFetch]: (url: string, options: object) =>
+          this.#keySets.fetch(url, options, keyOf(token)),
+      });
       return oauth.getValidatedIdTokenClaims(result) ?? BAD_TOKEN;
     } catch (error) {
       if (!(error instanceof oauth.OperationProcessingError)) throw error;
@@ -234,7 +242,7 @@ export class GoogleLogin implements LoginProvider {
   /** Asked again after an hour; where that fails, what was known goes on to be. */
   async #discovered(): Promise<oauth.AuthorizationServer> {
     const known = this.#server;
-    if (known !== null && this.#nowMs() - this.#discoveredMs < DISCOVERED_MS) return known;
+    if (known !== null && this.#nowMs() - this.#discoveredMs < KNOWN_MS) return known;
     try {
       const response = await oauth.discoveryRequest(this.#issuer, this.#oauth.options());
       this.#server = await oauth.processDiscoveryResponse(this.#issuer, response);
@@ -247,19 +255,68 @@ export class GoogleLogin implements LoginProvider {
   }
 }
 
+/**
+ * The provider's keys, asked for again after an hour, or for a key that is not among them; where
+ * that fails, those that were known go on to be.
+ */
+class KeySets {
+  readonly #fetch: ProviderFetch;
+  readonly #nowMs: () => number;
+  #text = '';
+  #ids: ReadonlySet<string> = new Set();
+  #knownMs = Number.NEGATIVE_INFINITY;
+
+  constructor({ fetch, nowMs }: Pick<GoogleOptions, 'fetch' | 'nowMs'>) {
+    this.#fetch = fetch;
+    this.#nowMs = nowMs;
+  }
+
+  /** `key`: the id of the one that is needed. Rejects where it is not known and nobody answers. */
+  async fetch(url: string, options: object, key: string): Promise<Response> {
+    const isKnown = this.#ids.has(key);
+    if (!isKnown || this.#nowMs() - this.#knownMs >= KNOWN_MS) {
+      try {
+        await this.#ask(url, options);
+      } catch (error) {
+        if (!isKnown) throw error;
+      }
+    }
+    return new Response(this.#text, { headers: { 'Content-Type': 'application/json' } });
+  }
+
+  async #ask(url: string, options: object): Promise<void> {
+    const response = await this.#fetch(url, options);
+    if (response.status !== 200) throw new ProviderError(`keys: ${response.status}`);
+    const text = await response.text();
+    const { keys } = JSON.parse(text) as { readonly keys: readonly { readonly kid?: string }[] };
+    this.#ids = new Set(keys.map(({ kid }) => kid ?? ''));
+    this.#text = text;
+    this.#knownMs = this.#nowMs();
+  }
+}
+
+/** "": the answer has none that can be read, which the library refuses with its own words. */
+async function idTokenIn(response: Response): Promise<string> {
+  try {
+    return ((await response.json()) as { readonly id_token: string }).id_token;
+  } catch {
+    return '';
+  }
+}
+
 /** The issuer that the id token has to name: Google has one with and one without the scheme. */
-async function issuerOf(
-  { issuer }: oauth.AuthorizationServer,
-  response: Response,
-): Promise<string> {
+function issuerOf({ issuer }: oauth.AuthorizationServer, token: string): string {
   const bare = issuer.replace(/^https?:\/\//, '');
   try {
-    const { id_token } = (await response.json()) as { readonly id_token: string };
-    return decodeJwt(id_token).iss === bare ? bare : issuer;
+    return decodeJwt(token).iss === bare ? bare : issuer;
   } catch {
-    // The library refuses what cannot be read, with its own words.
     return issuer;
   }
+}
+
+/** The id of the key that signed it; "" where it names none. */
+function keyOf(token: string): string {
+  return decodeProtectedHeader(token).kid ?? '';
 }
 
 const GITHUB = 'https://github.com';

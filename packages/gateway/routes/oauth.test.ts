@@ -21,6 +21,11 @@ const names = ['google', 'github'] as const;
 let claims: { readonly [name: string]: unknown };
 let emails: object[];
 let isAway: boolean;
+/** The provider's keys cannot be had. */
+let hasNoKeys: boolean;
+/** How often they were asked for. */
+let keysAsked: number;
+let nowMs: number;
 let node: RouteNode;
 
 beforeAll(async () => {
@@ -40,6 +45,10 @@ afterAll(async () => {
 const providerFetch: ProviderFetch = async (url, options) => {
   if (isAway) throw new TypeError('fetch failed');
   const { pathname } = new URL(url);
+  if (pathname === '/jwks') {
+    keysAsked++;
+    if (hasNoKeys) throw new TypeError('fetch failed');
+  }
   if (pathname === '/api/v3/user') return Response.json({ id: 77 });
   if (pathname === '/api/v3/user/emails') return Response.json(emails);
   return fetch(url, options);
@@ -48,7 +57,7 @@ const providerFetch: ProviderFetch = async (url, options) => {
 async function withProviders(config: Parameters<typeof routeNode>[0] = {}, domains: string[] = []) {
   const about = { clientId: 'client', clientSecret: 'secret', fetch: providerFetch };
   const baseOf = (name: Name) => servers[name].issuer.url ?? '';
-  const google = { ...about, baseUrl: baseOf('google'), domains, nowMs: () => 0 };
+  const google = { ...about, baseUrl: baseOf('google'), domains, nowMs: () => nowMs };
   const providers = [
     new GoogleLogin(google),
     new GithubLogin({ ...about, baseUrl: baseOf('github') }),
@@ -58,6 +67,9 @@ async function withProviders(config: Parameters<typeof routeNode>[0] = {}, domai
 
 beforeEach(async () => {
   isAway = false;
+  hasNoKeys = false;
+  keysAsked = 0;
+  nowMs = 0;
   prove('viewer@acme.example');
   node = await withProviders();
 });
@@ -198,6 +210,31 @@ describe('an id token', () => {
   test('names its issuer with a scheme or without', async () => {
     const url = servers.google.issuer.url ?? '';
     prove('viewer@acme.example', true, { iss: url.replace('http://', '') });
+    expect((await logIn('google')).status).toBe(303);
+  });
+
+  test('is checked by keys known for an hour, and longer where nobody answers', async () => {
+    const statuses: number[] = [];
+    const steps: (readonly [ms: number, isGone: boolean])[] = [
+      [0, false],
+      [3_599_999, true],
+      [1, true],
+      [0, false],
+      [0, true],
+    ];
+    const asked: number[] = [];
+    for (const [ms, isGone] of steps) {
+      nowMs += ms;
+      hasNoKeys = isGone;
+      statuses.push((await logIn('google')).status);
+      asked.push(keysAsked);
+    }
+    expect(statuses).toEqual([303, 303, 303, 303, 303]);
+    expect(asked).toEqual([1, 1, 2, 3, 3]);
+    // A key that is not among them is asked for at once.
+    node = await withProviders();
+    expect((await logIn('google')).status).toBe(502);
+    hasNoKeys = false;
     expect((await logIn('google')).status).toBe(303);
   });
 
