@@ -349,15 +349,16 @@ export class GatewayListener {
   }
 
   #ownRequest(arrival: Arrival, body: BodySource): OwnRequest {
-    const { method, path, query, headers, client, isSecure: secure } = arrival;
+    const { method, path, query, headers, client } = arrival;
     const { webBodyBytesMax } = this.#config;
+    const saysSecure = isSecure(false, true, headerOf(headers, 'x-forwarded-proto') ?? '');
     return {
       method,
       path,
       query: query ?? '',
       header: (name) => headerOf(headers, name),
       clientKey: client().key,
-      isSecure: secure,
+      isSecure: arrival.isSecure || saysSecure,
       readBody: (bytesMax) => this.#wholeBody(arrival, body, Math.min(bytesMax, webBodyBytesMax)),
     };
   }

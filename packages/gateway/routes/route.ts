@@ -33,7 +33,10 @@ export interface OwnRequest {
   readonly header: (name: string) => string | undefined;
   /** The client's, as rates and throttles count it (`edge/client-address.ts`). */
   readonly clientKey: string;
-  /** TLS protects the client's connection (`edge/security-headers.ts`). */
+  /**
+   * TLS protects the client's connection, or `X-Forwarded-Proto` says so, whoever wrote it: cookies
+   * are marked for TLS then, which hurts nobody but a client that lies.
+   */
   readonly isSecure: boolean;
   /** The whole body, once; null when it has more bytes than `bytesMax`. */
   readonly readBody: (bytesMax: number) => Promise<Buffer | null>;
