@@ -5,7 +5,8 @@
  *
  * Invariants, as of a relayed one (`relay.ts`):
  * - Its answer is counted before it leaves, also when its client has gone: its messages are there.
- * - What ends it here, its time, is counted by nobody, and its answer comes to nobody.
+ * - What ends it here, its time, is counted as a request without messages, and what the broker
+ *   answers later comes to nobody.
  */
 import type { Exchange, ReadRequest } from '@svc/http';
 import type { Admitted } from '../passage/passage.js';
@@ -33,6 +34,7 @@ export class Direct implements TimeLimited {
   readonly #admitted: RelayedRequest;
   readonly #limits: TimeLimits;
   readonly #limit: TimeLimit;
+  #bytesIn = 0;
   atMs = 0;
 
   constructor(exchange: Exchange, admitted: RelayedRequest, limits: TimeLimits, limit: TimeLimit) {
@@ -44,6 +46,7 @@ export class Direct implements TimeLimited {
 
   begin(upstream: DirectUpstream, request: ReadRequest): void {
     this.#limits.begin(this.#limit.ms, this);
+    this.#bytesIn = request.body.length;
     this.#exchange.gate = (status, body, go) => {
       this.#limits.end(this.#limit.ms, this);
       this.#admitted.finish({
@@ -58,8 +61,10 @@ export class Direct implements TimeLimited {
   }
 
   onLate(): void {
+    const { refusal } = this.#limit;
+    const { status } = refusal;
     this.#exchange.gate = null;
-    this.#admitted.finish(null);
-    refuse(this.#exchange, this.#limit.refusal);
+    this.#admitted.finish({ status, bytesIn: this.#bytesIn, bytesOut: 0, body: null });
+    refuse(this.#exchange, refusal);
   }
 }

@@ -242,6 +242,7 @@ describe('a request that is let through', () => {
 
 describe('a route of its own', () => {
   const LOGIN = '/auth/login';
+  const SAYS_TLS = { 'x-forwarded-proto': 'HTTPS, http' };
 
   test('gets the whole body when it asks, and its answer goes out as it is', async () => {
     const asked: unknown[] = [];
@@ -256,8 +257,10 @@ describe('a route of its own', () => {
     };
     const url = `http://127.0.0.1:${port}${LOGIN}?x=1`;
     const sent = { method: 'POST', body: 'a body', redirect: 'manual' } as const;
-    const { status, headers } = await fetch(url, sent);
-    expect(asked).toEqual([['POST', LOGIN, 'x=1', '127.0.0.1', false, 'a body']]);
+    // It is told of TLS by whoever says so; other headers of the answer do not follow from it.
+    const { status, headers } = await fetch(url, { ...sent, headers: SAYS_TLS });
+    expect(asked).toEqual([['POST', LOGIN, 'x=1', '127.0.0.1', true, 'a body']]);
+    expect(headers.has('strict-transport-security')).toBe(false);
     expect([status, headers.get('location'), headers.get('referrer-policy')]).toEqual([
       303,
       '/next',
@@ -466,7 +469,7 @@ describe('a client', () => {
     expect(front.service.submitted).toMatchObject([{ tenant: TENANT, producerSub: null }]);
   });
 
-  test('whose push takes too long is answered 504, and nothing later is counted', async () => {
+  test('whose push takes too long is answered 504, and counted as that alone', async () => {
     const passed = { ...admitted().passed, target: { body: 'push' } } as Admitted['passed'];
     let answer = () => {};
     front.service.onSubmit = (_, reply) => {
@@ -478,7 +481,8 @@ describe('a client', () => {
     clock.advance(TIMEOUT_MS);
     expect(JSON.parse((await request).body).code).toBe('upstream_timeout');
     answer();
-    expect(finished).toEqual([null]);
+    const late = { status: 504, bytesIn: BODY.length, bytesOut: 0, body: null };
+    expect(finished).toEqual([late]);
     expect((await client.request('/healthz')).status).toBe(200);
   });
 

@@ -205,6 +205,7 @@ describe('a pop that waits', () => {
     ['?wait=true', 1, 40_000],
     ['?w%61it=%74rue&timeout=5000', 1, 15_000],
     ['?wait=true&timeout=999999', 1, 100_000],
+    ['?wait=true&timeout=18446744073709551615', 1, 100_000],
     ['?wait=false&wait=true', 1, 40_000],
     ['?wait=true&wait=false', 0, 35_000],
   ])('%s', async (query, parked, timeoutMs) => {

@@ -163,7 +163,7 @@ export interface TimeoutConfig {
 }
 
 const POP_TIMEOUT_MS = 30_000;
-const DIGITS = /^\d{1,15}$/;
+const DIGITS = /^\d+$/;
 
 /** How long the broker has for its answer: for a pop that waits its own time, and a margin. */
 export function upstreamTimeoutMs(
