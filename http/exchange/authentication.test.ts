@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { PushCommand } from '@svc/engine';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { HttpServerOptions } from '../server/server.js';
-import { PUSHED, TestFront, TRANSPORTS, until } from '../testing/front.fake.js';
+import { TestFront, TRANSPORTS, until } from '../testing/front.fake.js';
 import type { Authenticator, CheckedCaller, Unauthenticated } from './access-level.js';
 import { ROLE_BITS, type Role } from './access-level.js';
 import { countedBytes } from './body-budget.js';
@@ -396,31 +396,6 @@ describe('on a connection, while the caller is found out', () => {
     client.send('0\r\n\r\n');
     expect((await client.answer()).status).toBe(201);
     expect(Buffer.from(pushes()[0]?.body ?? []).toString()).toBe(body);
-  });
-
-  // The native layer closes a connection 8 to 12 s after it was told to read on.
-  test('a body that came whole is answered long after the caller is known', {
-    timeout: 30_000,
-  }, async () => {
-    await start();
-    let answer = () => {};
-    front.service.onSubmit = (_, reply) => {
-      answer = () => reply.send(PUSHED);
-    };
-    const client = front.client();
-    const { body } = PUSH;
-    const head = 'POST /api/v1/push HTTP/1.1\r\nHost: t\r\nAuthorization: later admin\r\n';
-    // Paused behind the first chunk, which is read with the last one.
-    const chunks = `1\r\n \r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-    client.send(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`);
-    await until(() => authenticator.waiting === 1);
-    authenticator.decide();
-    await until(() => front.service.submitted.length === 1);
-    await new Promise((resolve) => setTimeout(resolve, 13_000));
-    answer();
-    expect((await client.answer()).status).toBe(201);
-    client.begin('/health');
-    expect((await client.answer()).status).toBe(200);
   });
 
   test('a second request on the connection closes it, as with every unanswered one', async () => {

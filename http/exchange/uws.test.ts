@@ -3,7 +3,6 @@
 // `uws.ts` says, whichever Node loads them. Method: the build of this Node and platforms that have
 // none; bytes on real sockets to a server that notes what reaches its handler.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { until } from '../testing/front.fake.js';
 import { RawClient } from '../testing/raw-client.fake.js';
 import type { TransportResponse } from './transport.js';
 import { HEAD_BYTES_MAX, loadUws, NativeBuildMissingError, type UwsApp } from './uws.js';
@@ -207,30 +206,5 @@ describe('connections', () => {
     const request = `${POST}Content-Length: 5\r\n\r\nhello`;
     expect(await closedAfter(request + request)).toBe('');
     expect(handled.slice(before).map(({ aborted }) => aborted)).toEqual([true]);
-  });
-
-  test('silent ones are closed without more, and one whose request waits is not', async () => {
-    const waiting = new RawClient(port);
-    const before = handled.length;
-    waiting.send(`${POST}Content-Length: 5\r\n\r\nhello`);
-    await until(() => handled.length > before);
-    const answers = await Promise.all([
-      closedAfter(''),
-      closedAfter('GET /at'),
-      closedAfter(`${POST}Content-Length: 9\r\n\r\nhello`),
-      closedAfter(`\r\n${GET}${HOST}\r\n`),
-      closedAfter(`${GET}${HOST}\r\n`),
-    ]);
-    expect(answers.map((answer) => answer.slice(0, 15))).toEqual([
-      '',
-      '',
-      '',
-      '',
-      'HTTP/1.1 200 OK',
-    ]);
-    const response = handled[before]?.response;
-    response?.cork(() => response.end('late'));
-    expect((await waiting.answer()).body).toBe('late');
-    waiting.destroy();
   });
 });
