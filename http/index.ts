@@ -26,6 +26,7 @@ export {
   ROLE_BITS,
   type Role,
   type RoleSet,
+  SEES_ITS_TENANT_ALONE,
 } from './exchange/access-level.js';
 export {
   AnswerBudget,

@@ -31,6 +31,12 @@ export const POPS_MAKE_NO_QUEUE: RoleSet = 16;
  */
 export const KV_NEEDS_NO_GRANT: RoleSet = 32;
 
+/**
+ * No role: figures that sum over all tenants of a node show this one's alone. Tenants behind a
+ * gateway must not see how busy others are.
+ */
+export const SEES_ITS_TENANT_ALONE: RoleSet = 64;
+
 const READ_WRITE = ROLE_BITS['read-write'] | ROLE_BITS.admin;
 
 /** Any one of these roles is enough. */

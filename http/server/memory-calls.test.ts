@@ -11,6 +11,7 @@ import {
   KV_NEEDS_NO_GRANT,
   POPS_MAKE_NO_QUEUE,
   ROLE_BITS,
+  SEES_ITS_TENANT_ALONE,
 } from '../exchange/access-level.js';
 import type {
   AnswerHead,
@@ -445,6 +446,23 @@ describe('whoever vouches for a caller', () => {
       const target = '/api/v1/pop/queue/q';
       new Client().ask({ method: 'GET', target, identity: { caller, tenant: DEFAULT_TENANT } });
       expect(front.service.pops.at(-1)?.scope).toEqual(scope);
+    }
+  });
+
+  test('says whose bytes a list of ephemeral queues shows', async () => {
+    const page = { queues: [], truncated: false, nextAfter: null, nodeId: 1 };
+    const listed = { kind: 'ephemeral-queues', ...page, cellBytes: 70, tenantBytes: 7 } as const;
+    front.service.ephemeral.answers.queues = listed;
+    for (const [bit, cellBytes] of [
+      [0, 70],
+      [SEES_ITS_TENANT_ALONE, 7],
+    ] as const) {
+      const caller = { ...callerOf('admin'), roles: ROLE_BITS.admin | bit };
+      const identity = { caller, tenant: DEFAULT_TENANT };
+      const target = '/api/v1/ephemeral/queues';
+      const client = new Client().ask({ method: 'GET', target, identity });
+      await expect.poll(() => client.told).toContain('end');
+      expect(JSON.parse(client.text)).toMatchObject({ cellBytes });
     }
   });
 

@@ -101,6 +101,7 @@ const NO_EPHEMERAL_QUEUES: EphemeralQueuesPage = {
   nextAfter: null,
   nodeId: 1,
   cellBytes: 0,
+  tenantBytes: 0,
 };
 const NOTHING_LISTED = { rows: [], end: { nextAfter: null } };
 

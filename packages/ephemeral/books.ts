@@ -9,8 +9,9 @@
  * Places and waiting pops are nobody's by right, so what a tenant may take of them follows from
  * what is free: four times as much, and no more. One tenant alone gets four fifths; n that take
  * what they can get 4/(4n+1) each, and a fifth of that stays free for whoever comes next. So nobody
- * finds the node full because of one other, and no table of shares is needed. Bytes are apart: what
- * refuses them is the ring, the tenant's allowance and the node's total (state-surfaces 4.3).
+ * finds the node full because of one other, and no table of shares is needed. Bytes and messages
+ * are shared so behind a gateway alone (`sharesBytes`); elsewhere what refuses them is the ring,
+ * the tenant's allowance and the node's total (state-surfaces 4.3).
  */
 import { DueHeap } from './due-heap.js';
 import type { PopRoom } from './pop-room.js';
@@ -21,6 +22,11 @@ export interface RingLimits {
   /** Bytes of payloads that this node may hold. */
   readonly bytesMax: number;
   readonly messagesMax: number;
+  /**
+   * There are many tenants, who share bytes and messages as they share places. False: they are
+   * there for whoever comes first.
+   */
+  readonly sharesBytes: boolean;
   /** `mayTake` says how much of both is one tenant's. */
   readonly placesMax: number;
   readonly parkedMax: number;
@@ -51,10 +57,12 @@ export function ringLimits(
   bytesMax: number,
   implicitIdleMs: number,
   ceilings: TermCeilings,
+  sharesBytes = false,
 ): RingLimits {
   return {
     bytesMax,
     messagesMax: Math.max(MESSAGES_MIN, Math.floor(bytesMax / MESSAGE_BYTES)),
+    sharesBytes,
     placesMax: PLACES_MAX,
     parkedMax: PARKED_MAX,
     implicitIdleMs,

@@ -283,6 +283,29 @@ describe('what idles', () => {
   });
 });
 
+test('bytes and messages that tenants share leave room for others', () => {
+  const shared = { bytesMax: 1_000, messagesMax: 1_000, sharesBytes: true };
+  const large = { ...CEILINGS, maxBytes: 10_000, maxLength: 10_000 };
+  const rings = new Rings({ limits: { ...LIMITS, ...shared, ceilings: large } });
+  const fill = (tenant: string, size: number) => {
+    for (;;) {
+      const refusal = rings.push(1, size, { tenant });
+      if (refusal !== null) return [refusal, rings.rings.bytesOf(tenant)];
+    }
+  };
+  // What one takes is four times what it leaves, so two take four ninths each at last.
+  expect(fill('a', 10)).toEqual(['ephemeral_unavailable', 800]);
+  expect(fill('b', 10)).toEqual(['ephemeral_unavailable', 160]);
+  expect(fill('c', 10)).toEqual(['ephemeral_unavailable', 30]);
+  const alone = new Rings({ limits: { ...LIMITS, ...shared, sharesBytes: false } });
+  for (let i = 0; i < 100; i++) expect(alone.push(1, 10, { queue: `q${i}` })).toBeNull();
+  const many = new Rings({
+    limits: { ...LIMITS, ...shared, bytesMax: 1_000_000, messagesMax: 100, ceilings: large },
+  });
+  expect([many.push(80), many.push(1)]).toEqual([null, 'ephemeral_unavailable']);
+  expect(many.push(16, 1, { tenant: 'b' })).toBeNull();
+});
+
 test('a lease is as long as the terms say at the moment', () => {
   const rings = new Rings();
   rings.push(1);

@@ -97,6 +97,11 @@ export class EphemeralRings {
     return this.#books.bytes + this.#movingBytes;
   }
 
+  /** Those of one tenant, without rings that move. */
+  bytesOf(tenant: string): number {
+    return this.#tenants.get(tenant)?.bytes ?? 0;
+  }
+
   get messages(): number {
     return this.#books.messages;
   }
@@ -171,7 +176,10 @@ export class EphemeralRings {
     }
     const places = ring === null ? queue.ringPlaces : 0;
     const added = Math.min(count, maxLength) - surplus;
-    const fits = this.#fits(addedBytes, added, 0) && this.#hasPlaces(queue.tenant, places);
+    const fits =
+      this.#fits(addedBytes, added, 0) &&
+      this.#leavesRoom(queue.tenant, addedBytes, added) &&
+      this.#hasPlaces(queue.tenant, places);
     return fits ? surplus : 'ephemeral_unavailable';
   }
 
@@ -372,6 +380,17 @@ export class EphemeralRings {
       (bytes <= 0 || this.bytes + bytes <= bytesMax) &&
       (messages <= 0 || this.#books.messages + messages <= messagesMax) &&
       this.#books.places + places <= placesMax
+    );
+  }
+
+  /** Whether the tenant leaves bytes and messages to others when it has so many more. */
+  #leavesRoom(tenant: string, bytes: number, messages: number): boolean {
+    const { sharesBytes, bytesMax, messagesMax } = this.#books.limits;
+    if (!sharesBytes) return true;
+    const own = this.#tenants.get(tenant);
+    return (
+      (bytes <= 0 || mayTake(own?.bytes ?? 0, bytes, this.bytes, bytesMax)) &&
+      (messages <= 0 || mayTake(own?.messages ?? 0, messages, this.messages, messagesMax))
     );
   }
 

@@ -95,7 +95,10 @@ export const ephemeralQueuesAnswer = object({
   queues: list(ephemeralQueueView),
   count,
   nodeId: describedAs('The node that was asked, of whose memory this tells.', count),
-  cellBytes: describedAs('The bytes that this node holds, over all tenants.', count),
+  cellBytes: describedAs(
+    'The bytes that this node holds: over all tenants, behind a gateway of this one.',
+    count,
+  ),
   truncated: describedAs('There are more queues than are shown: those after `nextAfter`.', truth),
   nextAfter: nullable(text),
 });

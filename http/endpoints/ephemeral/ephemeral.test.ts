@@ -134,7 +134,7 @@ test.each<[string, [string, number]]>([
   ['?limit=99999', ['', 10_000]],
 ])('the list of queues%s', async (query, asked) => {
   const list = { queues: [], truncated: true, nextAfter: 'ü', nodeId: 3, cellBytes: 9 };
-  front.service.ephemeral.answers.queues = { kind: 'ephemeral-queues', ...list };
+  front.service.ephemeral.answers.queues = { kind: 'ephemeral-queues', ...list, tenantBytes: 5 };
   const answer = await get(`queues${query}`);
   expect(JSON.parse(answer.body)).toEqual({ ...list, count: 0 });
   expect(front.service.ephemeral.asked).toEqual([[DEFAULT_TENANT, ...asked]]);

@@ -14,6 +14,7 @@ import {
   ephemeralQueuesAnswer,
   ephemeralQueueView,
 } from '@svc/wire';
+import { type RoleSet, SEES_ITS_TENANT_ALONE } from '../../exchange/access-level.js';
 import { badRequestFault, errorText } from '../../exchange/errors.js';
 import type { Exchange } from '../../exchange/exchange.js';
 import { listText, sendSliced } from '../../exchange/sliced-answer.js';
@@ -156,10 +157,10 @@ export const ephemeralListEndpoint = endpoint({
     503: AWAY,
   },
   largeAnswer: 'read',
-  handle: (front, { exchange, tenant, query: { after, limit } }) => {
+  handle: (front, { exchange, tenant, roles, query: { after, limit } }) => {
     checkNameGiven('after', after);
     if (front.gate.enter(exchange, tenant, { kind: 'ephemeral' }) === null) return;
-    const reply = viewReply(exchange, null, renderList);
+    const reply = viewReply(exchange, roles, renderList);
     front.service.ephemeral.queues(tenant, after, limit, reply);
   },
 });
@@ -205,8 +206,10 @@ function renderReset(exchange: Exchange, queue: string, outcome: EphemeralReset)
   sendShown(exchange, '200 OK', ephemeralResetAnswer, outcome, queue);
 }
 
-function renderList(exchange: Exchange, _: null, outcome: EphemeralQueuesPage): void {
-  const { queues, nodeId, cellBytes, truncated, nextAfter } = outcome;
+function renderList(exchange: Exchange, roles: RoleSet | null, outcome: EphemeralQueuesPage): void {
+  const { queues, nodeId, truncated, nextAfter } = outcome;
+  const isTenants = ((roles ?? 0) & SEES_ITS_TENANT_ALONE) !== 0;
+  const cellBytes = isTenants ? outcome.tenantBytes : outcome.cellBytes;
   const tail: Omit<EphemeralQueuesAnswer, 'queues'> = {
     count: queues.length,
     nodeId,

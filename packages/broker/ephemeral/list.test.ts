@@ -110,3 +110,16 @@ test('what is many is passed in many steps, and a page holds no more than its li
   expect(steps).toBeGreaterThan(15);
   expect(node.page({ tenant: TENANT, after: '', limit: 5000 }).steps).toBeGreaterThan(45);
 });
+
+test('a page tells the bytes of the node and those of its tenant', () => {
+  const node = new Node();
+  for (const [tenant, queue] of [
+    [TENANT, 'a'],
+    [OTHER, 'a'],
+    [OTHER, 'b'],
+  ] as const) {
+    node.push(tenant, queue);
+  }
+  const { page } = node.page({ tenant: TENANT, after: '', limit: 10 });
+  expect([page.cellBytes, page.tenantBytes]).toEqual([3, 1]);
+});

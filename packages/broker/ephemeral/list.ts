@@ -54,7 +54,8 @@ export function* queuesPage(
   }
   const truncated = listed.length > limit;
   const nextAfter = truncated ? (queues[limit - 1]?.queue ?? null) : null;
-  return { kind: 'ephemeral-queues', queues, truncated, nextAfter, cellBytes: rings.bytes };
+  const page = { kind: 'ephemeral-queues', queues, truncated, nextAfter } as const;
+  return { ...page, cellBytes: rings.bytes, tenantBytes: rings.bytesOf(tenant) };
 }
 
 /** The first `count`, the first of them first. */

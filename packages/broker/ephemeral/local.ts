@@ -70,6 +70,11 @@ export class LocalRings {
     return this.#rings.bytes;
   }
 
+  /** Of one tenant. */
+  bytesOf(tenant: string): number {
+    return this.#rings.bytesOf(tenant);
+  }
+
   get parked(): number {
     return this.#rings.parked;
   }

@@ -560,10 +560,15 @@ function newEphemeral(
 }
 
 function ringLimitsOf(config: Config): ReturnType<typeof ringLimits> {
-  return ringLimits(config.ephemeralBytesMax, config.ephemeralIdleSeconds * 1000, {
-    maxBytes: config.ephemeralRingBytesMax,
-    maxLength: config.ephemeralRingLengthMax,
-    leaseSeconds: config.ephemeralLeaseSeconds,
-    retryLimit: config.ephemeralRetryLimit,
-  });
+  return ringLimits(
+    config.ephemeralBytesMax,
+    config.ephemeralIdleSeconds * 1000,
+    {
+      maxBytes: config.ephemeralRingBytesMax,
+      maxLength: config.ephemeralRingLengthMax,
+      leaseSeconds: config.ephemeralLeaseSeconds,
+      retryLimit: config.ephemeralRetryLimit,
+    },
+    config.gatewayEmbedded && config.gatewayTenantHeader,
+  );
 }

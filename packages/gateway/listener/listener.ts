@@ -33,6 +33,7 @@ import {
   peerOf,
   ROLE_BITS,
   readBody,
+  SEES_ITS_TENANT_ALONE,
   SocketListener,
   standingHeaders,
   type TlsFiles,
@@ -512,7 +513,7 @@ export class GatewayListener {
 const GATEWAY: Caller = {
   kind: 'caller',
   subject: null,
-  roles: ROLE_BITS.admin | POPS_MAKE_NO_QUEUE,
+  roles: ROLE_BITS.admin | POPS_MAKE_NO_QUEUE | SEES_ITS_TENANT_ALONE,
 };
 const FACADE: Caller = { ...GATEWAY, roles: GATEWAY.roles | KV_NEEDS_NO_GRANT };
 const REQUEST_ID = 'x-svc-request-id';
