@@ -164,3 +164,19 @@ test('the purge of a tenant removes its rows and no others', () => {
   expect(textsOf(rig, OTHER)).toEqual([]);
   expect(textsOf(rig)).toEqual(['x']);
 });
+
+test('a turn of pushes to a known partition asks for no row that is not there', () => {
+  const rig = new EngineRig();
+  rig.push('q', 'p', ['a'], false);
+  // The store remembers no absence, so each such question would be a read of the disk's pages.
+  const missed: string[] = [];
+  const { state } = rig;
+  const get = state.get.bind(state);
+  state.get = (table, key) => {
+    const row = get(table, key);
+    if (row === undefined) missed.push(table.name);
+    return row;
+  };
+  rig.push('q', 'p', ['b', 'c'], false);
+  expect(missed).toEqual([]);
+});

@@ -16,6 +16,9 @@ export class VersionRaise implements Job {
   }
 
   turn(draft: Draft): void {
+    // Every turn comes here, and a cluster that was never raised has no row: the question whether
+    // it has would be a read of the store each time.
+    if (this.#to === 0) return;
     const version = this.#to;
     this.#to = 0;
     if (version > clusterVersionOf(draft.state)) draft.emit({ kind: 'cluster-version', version });
