@@ -126,9 +126,9 @@ async function requestRounds(credentials: Credentials): Promise<Map<string, numb
           path,
           query: '',
           header: (wanted: string) => headers[wanted],
-          readBody: () => PUSH,
         };
-        const decided = await passage.admit(incoming, target);
+        const admission = await passage.admit(incoming, target);
+        const decided = admission.kind === 'body' ? await admission.goOn(PUSH) : admission;
         if (decided.kind === 'admitted') finish(decided);
       }
       const { user, system } = process.cpuUsage(started);

@@ -223,18 +223,20 @@ function excessOf(
 ): Excess | null {
   const queuesMax = limits.max_queues ?? Number.POSITIVE_INFINITY;
   const partitionsMax = limits.max_partitions_per_queue ?? Number.POSITIVE_INFINITY;
-  const fresh = new Map<string, number>();
+  // Partitions that the destinations add to each queue; most add none.
+  let fresh: Map<string, number> | null = null;
   let freshQueues = 0;
   for (const of of destinations) {
     const known = queues.get(of.queue);
     if (known?.names.has(of.partition) === true) continue;
-    const before = fresh.get(of.queue) ?? 0;
+    const before = fresh?.get(of.queue) ?? 0;
     if (known === undefined && before === 0 && queues.size + ++freshQueues > queuesMax) {
       return { kind: 'queues', queue: of.queue, max: queuesMax };
     }
     if ((known === undefined ? 0 : partitionsOf(known)) + before + 1 > partitionsMax) {
       return { kind: 'partitions', of, max: partitionsMax };
     }
+    fresh ??= new Map();
     fresh.set(of.queue, before + 1);
   }
   return null;

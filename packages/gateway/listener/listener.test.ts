@@ -64,6 +64,15 @@ function admitted(given: Partial<Admitted> = {}): Admitted {
   };
 }
 
+/** The pipeline asks for the body, and decides in a later turn. */
+function wanting(goOn: (body: Buffer) => Admitted): Admission {
+  return {
+    kind: 'body',
+    bytesMax: 1_000,
+    goOn: (body) => Promise.resolve(goOn(Buffer.from(body))),
+  };
+}
+
 beforeEach(async () => {
   front = await TestFront.startPushed();
   front.service.onSubmit = (_, reply) => reply.send(PUSHED);
@@ -192,10 +201,7 @@ describe('a request that is let through', () => {
     const whenCounted = (send: () => void) => {
       release = send;
     };
-    admit = async (incoming) => {
-      const body = await incoming.readBody(1_000);
-      return admitted({ body, countsAnswer: true, whenCounted });
-    };
+    admit = () => wanting((body) => admitted({ body, countsAnswer: true, whenCounted }));
     let isAnswered = false;
     const answer = client.request(PUSH, { body: BODY }).finally(() => {
       isAnswered = true;
@@ -212,10 +218,7 @@ describe('a request that is let through', () => {
   });
 
   test('may be read by the pipeline, and counted by its answer', async () => {
-    admit = async (incoming) => {
-      const body = await incoming.readBody(1_000);
-      return admitted({ body, countsAnswer: true });
-    };
+    admit = () => wanting((body) => admitted({ body, countsAnswer: true }));
     const { status, body } = await client.request(PUSH, { body: BODY });
     expect(status).toBe(201);
     const [answered] = finished;

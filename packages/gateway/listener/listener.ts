@@ -22,7 +22,6 @@ import {
   type ConnectionBounds,
   Exchange,
   type FrontLogger,
-  Head,
   HeldBody,
   type Identity,
   KV_NEEDS_NO_GRANT,
@@ -30,7 +29,6 @@ import {
   type MemoryCall,
   MemoryCalls,
   POPS_MAKE_NO_QUEUE,
-  peerOf,
   ROLE_BITS,
   readBody,
   SEES_ITS_TENANT_ALONE,
@@ -45,14 +43,15 @@ import { DEFAULT_TENANT } from '@svc/wire';
 import type { Cancel, Clock } from '../base/clock.js';
 import type { ClusterView } from '../base/cluster-view.js';
 import { REFUSALS, type Refusal } from '../base/refusal.js';
+import type { MaybePromise } from '../credentials/known.js';
 import { cookieValue } from '../credentials/presented.js';
 import type { AddressRates } from '../edge/address-rates.js';
-import type { Client, ClientAddresses } from '../edge/client-address.js';
+import type { ClientAddresses } from '../edge/client-address.js';
 import { type EdgeTimeouts, edgeTimeoutMs, ownTimeoutMs, TIMED_OUT } from '../edge/deadlines.js';
 import { HeadBounds, type HeadLimits } from '../edge/head-bounds.js';
 import type { HeaderList, Origins } from '../edge/origins.js';
 import { isSecure, type SecurityHeaders } from '../edge/security-headers.js';
-import type { IncomingRequest, Passage } from '../passage/passage.js';
+import type { Admission, Admitted, BodyWanted, Passage } from '../passage/passage.js';
 import { waitMsOf } from '../pipeline/limit-request.js';
 import { isRelayed } from '../pipeline/relayed-head.js';
 import type { RouteTarget, Targets } from '../pipeline/targets.js';
@@ -60,6 +59,7 @@ import { INTERNAL } from '../routes/faults.js';
 import type { OwnRoutes } from '../routes/own-routes.js';
 import type { OwnRequest } from '../routes/route.js';
 import { answerOwn, refusalText, refuse } from './answers.js';
+import { Arrival } from './arrival.js';
 import { Direct, type DirectUpstream, isDirect } from './direct.js';
 import { Relay, type RelayedRequest, type TimeLimit, type Upstream } from './relay.js';
 import { TimeLimits } from './time-limits.js';
@@ -98,25 +98,6 @@ export interface ListenerConfig {
   readonly connections: ConnectionBounds;
   readonly onConnectionsFull: (open: number, refused: number) => void;
   readonly tls: TlsFiles | null;
-}
-
-/** A request whose head is there. */
-interface Arrival {
-  readonly exchange: Exchange;
-  readonly response: TransportResponse;
-  readonly method: string;
-  readonly path: string;
-  readonly query: string | undefined;
-  readonly head: Head;
-  readonly headers: readonly (readonly [string, string])[];
-  /** Known when it is asked for: the system is asked for the address. */
-  readonly client: () => Client;
-  /** When its head was there, by the monotonic clock. */
-  readonly atMs: number;
-  /** TLS protects the client's connection. */
-  readonly isSecure: boolean;
-  /** Stand in every answer. */
-  readonly answerHeaders: HeaderList;
 }
 
 /** Paths that a page or a person asks for have a rate of their own (gateway 3). */
@@ -215,65 +196,47 @@ export class GatewayListener {
     method: string,
     request: TransportRequest,
   ): Arrival {
-    const { addresses, origins } = this.#parts;
+    const { addresses, origins, clock } = this.#parts;
     const { addressHeader, tls } = this.#config;
-    const [path, query] = [request.getUrl(), request.getQuery()];
-    const head = new Head(query ?? '');
-    const headers: (readonly [string, string])[] = [];
-    const forwarded: string[] = [];
+    const arrival = new Arrival(exchange, response, method, request, addresses, clock.nowMs());
     let proto = '';
-    this.#bounds.begin(path.length + (query === undefined ? 0 : query.length + 1));
+    this.#bounds.begin(arrival.targetBytes);
     request.forEach((name, value) => {
       this.#bounds.take(name, value);
-      head.take(name, value);
-      headers.push([name, value]);
-      if (name === addressHeader) forwarded.push(value);
+      arrival.take(name, value);
+      if (name === addressHeader) arrival.forwardedBy(value);
       else if (name === 'x-forwarded-proto') proto = value;
     });
-    let known: Client | null = null;
-    const client = () => {
-      known ??= addresses.of(peerOf(response), forwarded.join());
-      return known;
-    };
-    const secure = tls !== null || (proto !== '' && isSecure(false, client().isPeerTrusted, proto));
-    const origin = head.getHeader('origin');
-    const secured = secure ? this.#secured : this.#plain;
-    const answerHeaders = origin === '' ? secured : [...secured, ...origins.headersFor(origin)];
-    return {
-      exchange,
-      response,
-      method,
-      path,
-      query,
-      head,
-      headers,
-      client,
-      atMs: this.#parts.clock.nowMs(),
-      isSecure: secure,
-      answerHeaders,
-    };
+    arrival.isSecure =
+      tls !== null || (proto !== '' && isSecure(false, arrival.client.isPeerTrusted, proto));
+    const origin = arrival.head.getHeader('origin');
+    const standing = arrival.isSecure ? this.#secured : this.#plain;
+    arrival.answerHeaders = origin === '' ? standing : [...standing, ...origins.headersFor(origin)];
+    return arrival;
   }
 
-  #edge({ client, method, path, head, headers, atMs }: Arrival): Refusal | null {
+  #edge(arrival: Arrival): Refusal | null {
+    const { method, path, head, atMs } = arrival;
     const { rates, origins } = this.#parts;
     const isApi = API.test(path);
     const kind = isApi ? 'data' : 'web';
-    const crowded = rates.has(kind) ? rates.take(kind, client().key, atMs) : null;
+    const crowded = rates.has(kind) ? rates.take(kind, arrival.client.key, atMs) : null;
     if (crowded !== null) return crowded;
     if (head.bodyLength > this.#config.bodyBytesMax) return REFUSALS.bodyTooLarge;
     const claims = {
       method,
       host: head.getHeader('host'),
       origin: head.getHeader('origin'),
-      referer: headerOf(headers, 'referer') ?? '',
+      referer: arrival.header('referer') ?? '',
       site: head.getHeader('sec-fetch-site'),
     };
-    const cookie = headerOf(headers, 'cookie') ?? '';
-    const { cookieNames } = this.#config;
-    const hasCookie = isApi
-      ? cookieNames.some((name) => cookieValue(cookie, name) !== null)
-      : cookie !== '';
+    const cookie = arrival.header('cookie') ?? '';
+    const hasCookie = cookie !== '' && (!isApi || this.#hasSession(cookie));
     return origins.fault(claims, hasCookie, isApi);
+  }
+
+  #hasSession(cookie: string): boolean {
+    return this.#config.cookieNames.some((name) => cookieValue(cookie, name) !== null);
   }
 
   /** True: it was one, and is answered. */
@@ -350,17 +313,20 @@ export class GatewayListener {
   }
 
   #ownRequest(arrival: Arrival, body: BodySource): OwnRequest {
-    const { method, path, query, headers, client } = arrival;
+    const { method, path, query = '', client } = arrival;
     const { webBodyBytesMax } = this.#config;
-    const saysSecure = isSecure(false, true, headerOf(headers, 'x-forwarded-proto') ?? '');
+    const saysSecure = isSecure(false, true, arrival.header('x-forwarded-proto') ?? '');
     return {
       method,
       path,
-      query: query ?? '',
-      header: (name) => headerOf(headers, name),
-      clientKey: client().key,
+      query,
+      header: (name) => arrival.header(name),
+      clientKey: client.key,
       isSecure: arrival.isSecure || saysSecure,
-      readBody: (bytesMax) => this.#wholeBody(arrival, body, Math.min(bytesMax, webBodyBytesMax)),
+      readBody: (bytesMax) =>
+        new Promise((resolve) => {
+          this.#readBody(arrival, body, Math.min(bytesMax, webBodyBytesMax), resolve);
+        }),
     };
   }
 
@@ -384,62 +350,64 @@ export class GatewayListener {
       .finally(cancel);
   }
 
-  /** Never resolves where the request is answered instead: the body is too long, or breaks off. */
-  #wholeBody({ exchange, head }: Arrival, source: BodySource, bytesMax: number): Promise<Buffer> {
-    return new Promise((resolve) => {
-      const { bodyLength } = head;
-      readBody(
-        source,
-        exchange,
-        this.#rim,
-        bodyLength,
-        'growing',
-        bytesMax,
-        resolve,
-        TOO_LARGE_TEXT,
-      );
-    });
+  /** `done` runs once, or never where the request is answered instead: too long, broken off. */
+  #readBody(
+    { exchange, head }: Arrival,
+    source: BodySource,
+    bytesMax: number,
+    done: (body: Buffer) => void,
+  ): void {
+    const { bodyLength } = head;
+    readBody(source, exchange, this.#rim, bodyLength, 'growing', bytesMax, done, TOO_LARGE_TEXT);
   }
 
   #admit(arrival: Arrival, target: RouteTarget): void {
+    this.#admitted(arrival, this.#parts.passage.admit(arrival, target), arrival.response);
+  }
+
+  /** `source`: of the body; null: it was read. */
+  #admitted(arrival: Arrival, admission: MaybePromise<Admission>, source: BodySource | null): void {
     const { exchange, response } = arrival;
-    let source: BodySource = response;
-    let isRead = false;
-    const readWhole = (bytesMax: number) => {
-      isRead = true;
-      return this.#wholeBody(arrival, source, Math.min(bytesMax, this.#config.bodyBytesMax));
-    };
-    const admission = this.#parts.passage.admit(incomingOf(arrival, readWhole), target);
     if (!(admission instanceof Promise)) {
       this.#decided(arrival, admission, source);
       return;
     }
     // Nothing of the body is read until the caller is known, and nothing of it is lost.
-    if (!isRead) source = new HeldBody(response, exchange, 'growing');
+    const held = source === response ? new HeldBody(response, exchange, 'growing') : source;
     admission.then(
       (decided) => {
-        if (exchange.open) this.#decided(arrival, decided, source);
+        if (exchange.open) this.#decided(arrival, decided, held);
         else if (decided.kind === 'admitted') decided.finish(null);
       },
       (error: unknown) => exchange.failed('a request failed', error),
     );
   }
 
-  #decided(
-    arrival: Arrival,
-    decided: Awaited<ReturnType<Passage['admit']>>,
-    source: BodySource,
-  ): void {
-    if (decided.kind === 'refused') {
-      refuse(arrival.exchange, decided.refusal);
-      return;
-    }
-    const { cluster, target } = decided.passed;
-    const { body } = decided;
-    if (body !== null && isDirect(decided, body)) this.#carryOut(arrival, decided, cluster, body);
+  #decided(arrival: Arrival, decided: Admission, source: BodySource | null): void {
+    if (decided.kind === 'refused') refuse(arrival.exchange, decided.refusal);
+    else if (decided.kind === 'body') this.#readWanted(arrival, decided, source);
+    else this.#goOn(arrival, decided, source);
+  }
+
+  #readWanted(arrival: Arrival, wanted: BodyWanted, source: BodySource | null): void {
+    if (source === null) throw new Error('a body is read once');
+    const bytesMax = Math.min(wanted.bytesMax, this.#config.bodyBytesMax);
+    this.#readBody(arrival, source, bytesMax, (body) => {
+      try {
+        this.#admitted(arrival, wanted.goOn(body), null);
+      } catch (error) {
+        arrival.exchange.failed('a request failed', error);
+      }
+    });
+  }
+
+  #goOn(arrival: Arrival, admitted: Admitted, source: BodySource | null): void {
+    const { cluster, target } = admitted.passed;
+    const { body } = admitted;
+    if (body !== null && isDirect(admitted, body)) this.#carryOut(arrival, admitted, cluster, body);
     else {
       const waitMs = waitMsOf(target, arrival.query ?? '');
-      this.#relay(arrival, decided, waitMs, cluster, source);
+      this.#relay(arrival, admitted, waitMs, cluster, source);
     }
   }
 
@@ -461,12 +429,12 @@ export class GatewayListener {
     admitted: RelayedRequest,
     waitMs: number | null,
     cluster: ClusterView | null,
-    source: BodySource,
+    source: BodySource | null,
   ): void {
     const { exchange, response, method, path, query, head, answerHeaders } = arrival;
     const { upstream, clock } = this.#parts;
-    const connection = headerOf(arrival.headers, 'connection');
-    const chunked = headerOf(arrival.headers, 'transfer-encoding') !== undefined;
+    const connection = arrival.header('connection');
+    const chunked = arrival.header('transfer-encoding') !== undefined;
     const goesBy = admitted.body === null && (head.bodyLength > 0 || chunked);
     const limit = this.#limitOf(arrival, admitted, waitMs);
     const relay = new Relay(
@@ -475,17 +443,17 @@ export class GatewayListener {
         method,
         target: query === undefined ? path : `${path}?${query}`,
         headers: [
-          ...arrival.headers.filter(([name]) => isRelayed(name, connection)),
+          ...arrival.headersThat((name) => isRelayed(name, connection)),
           [REQUEST_ID, this.#parts.newRequestId()],
         ],
         body: goesBy ? 'chunks' : admitted.body,
         // Budgets of the front are shared between clusters, and without one between addresses.
-        peer: Buffer.from(cluster?.id ?? arrival.client().key),
+        peer: Buffer.from(cluster?.id ?? arrival.client.key),
         identity: this.#identity(cluster, admitted),
       },
     );
     // An answer that asked for no body may have been given already.
-    if (!goesBy || !exchange.open) return;
+    if (!goesBy || source === null || !exchange.open) return;
     let bytes = 0;
     source.onData((chunk, isLast) => {
       bytes += chunk.byteLength;
@@ -535,25 +503,6 @@ const PREFLIGHT_ONLY: ReadonlySet<string> = new Set([
   'Access-Control-Allow-Headers',
   'Access-Control-Max-Age',
 ]);
-
-function incomingOf(
-  { path, query, headers }: Arrival,
-  readWhole: (bytesMax: number) => Promise<Buffer>,
-): IncomingRequest {
-  return {
-    path,
-    query: query ?? '',
-    header: (name) => headerOf(headers, name),
-    readBody: readWhole,
-  };
-}
-
-function headerOf(
-  headers: readonly (readonly [string, string])[],
-  wanted: string,
-): string | undefined {
-  return headers.find(([name]) => name === wanted)?.[1];
-}
 
 /** Every exchange writes it. */
 function isNotWritten([name]: readonly [string, string]): boolean {

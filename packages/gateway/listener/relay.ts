@@ -95,12 +95,12 @@ export class Relay implements CallClient {
 
   onHead(head: AnswerHead): void {
     this.#head = head;
-    const { countsAnswer, finish } = this.#options.admitted;
-    if (countsAnswer) {
+    const { admitted } = this.#options;
+    if (admitted.countsAnswer) {
       this.#makeRoom(head.length ?? 0);
       return;
     }
-    finish({
+    admitted.finish({
       status: Number.parseInt(head.status, 10),
       bytesIn: this.#bytesIn,
       bytesOut: head.length ?? 0,

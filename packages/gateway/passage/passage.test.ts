@@ -4,9 +4,11 @@ import { ROUTES, Router } from '@svc/http';
 import { describe, expect, test } from 'vitest';
 import type { Scope } from '../base/access.js';
 import { SeededRandom } from '../base/random.fake.js';
+import { REFUSALS } from '../base/refusal.js';
 import { newApiKey } from '../credentials/api-key.js';
 import { Credentials } from '../credentials/credentials.js';
 import { Epochs } from '../credentials/epochs.js';
+import type { MaybePromise } from '../credentials/known.js';
 import { SessionTokens } from '../credentials/session-tokens.js';
 import { FakeLimits } from '../limits/limits.fake.js';
 import type { Sample } from '../metering/samples.js';
@@ -15,7 +17,13 @@ import { SYSTEM } from '../records/batch.js';
 import { registerKey } from '../records/keys.js';
 import { done, withCluster } from '../records/records.fake.js';
 import { createUser } from '../records/users.js';
-import { type Admitted, Passage, type PassageConfig, type RefusedRequest } from './passage.js';
+import {
+  type Admission,
+  type Admitted,
+  Passage,
+  type PassageConfig,
+  type RefusedRequest,
+} from './passage.js';
 
 const CONFIG: PassageConfig = {
   sharedHosts: new Set(),
@@ -36,8 +44,6 @@ const targets = new Targets(ROUTES, new Router(ROUTES));
 interface Sent {
   readonly headers?: { readonly [name: string]: string };
   readonly body?: string;
-  /** The body comes later; else it is there. */
-  readonly isLate?: boolean;
 }
 
 async function gateway(more: Partial<PassageConfig> = {}, planCode = 'pro') {
@@ -88,27 +94,31 @@ async function gateway(more: Partial<PassageConfig> = {}, planCode = 'pro') {
     onShadow: (_cluster, { refusal }) => void told.push(`shadow ${refusal.error}`),
     onUnreadable: ({ target }) => void told.push(`unreadable ${target.at}`),
   });
-  const call = (
-    method: string,
-    url: string,
-    { headers = {}, body = '', isLate = true }: Sent = {},
-  ) => {
+  const call = (method: string, url: string, { headers = {}, body = '' }: Sent = {}) => {
     const [path = '', query = ''] = url.split('?');
     const target = targets.of(method, path);
     if (target.kind !== 'route') throw new Error('no route');
     const all: { readonly [name: string]: string } = { host: 'acme.example', ...headers };
-    const bytes = Buffer.from(body);
     const header = (name: string) => all[name];
-    const whole = (max: number) => (bytes.length > max ? null : bytes);
-    const readBody = isLate ? async (max: number) => whole(max) : whole;
-    return passage.admit({ path, query, header, readBody }, target);
+    const bytes = Buffer.from(body);
+    return withBody(passage.admit({ path, query, header }, target), bytes);
   };
   const key = await keyOf('produce', 'consume', 'read', 'admin');
   const bearer = (text: string) => ({ authorization: `Bearer ${text}` });
   return { records, passage, limits, samples, told, call, key, keyOf, bearer, token };
 }
 
-function admitted(result: Admitted | RefusedRequest): Admitted {
+type Decided = Admitted | RefusedRequest;
+
+/** As a listener does: the body is handed over when it is asked for, and refused if too long. */
+function withBody(admission: MaybePromise<Admission>, body: Buffer): MaybePromise<Decided> {
+  if (admission instanceof Promise) return admission.then((one) => withBody(one, body));
+  if (admission.kind !== 'body') return admission;
+  if (body.length <= admission.bytesMax) return withBody(admission.goOn(body), body);
+  return { kind: 'refused', refusal: REFUSALS.bodyTooLarge };
+}
+
+function admitted(result: Decided): Admitted {
   if (result.kind === 'refused') throw new Error(`refused: ${result.refusal.error}`);
   return result;
 }
@@ -159,10 +169,8 @@ test('once all is known a request is decided in its turn', async () => {
   const headers = bearer(key);
   await call('POST', '/api/v1/ack', { headers });
   expect(call('POST', '/api/v1/ack', { headers })).toMatchObject({ kind: 'admitted', body: null });
-  const sent = { headers, body: PUSH, isLate: false };
+  const sent = { headers, body: PUSH };
   expect(call('POST', '/api/v1/push', sent)).toMatchObject({ kind: 'admitted' });
-  const large = { ...sent, body: ' '.repeat(1_001) };
-  expect(call('POST', '/api/v1/push', large)).toMatchObject({ refusal: { status: 413 } });
 });
 
 test('a session acts with the role that it has', async () => {

@@ -1,12 +1,22 @@
 /**
- * A request's way through the pipeline, with what the pipeline itself may not have: the store, the
- * clock, the bodies. The order of checks is that of `pipeline/decide.ts`; here is only how what it
- * lacks is found out.
+ * A request's way through the pipeline, with what the pipeline itself may not have: the store and
+ * the clock. The order of checks is that of `pipeline/decide.ts`; here is only how what it lacks is
+ * found out.
+ *
+ *     admit -> lacks rows  -> they are remembered, or read -\
+ *        ^     lacks a body -> `BodyWanted`, `goOn(body)` ---+-> admitted or refused
+ *        \---------------------------------------------------/
  *
  * What must hold:
  * - A request of which everything is known is decided in its turn, without a promise.
+ * - A body is asked of whoever has the connection, when it is needed and not before: the caller of
+ *   most bodies is known then.
  * - What a request took is given back: `Admitted.finish` is called once for each that was admitted,
  *   whether it was answered or its client went away.
+ *
+ * A push is decided here some ten thousand times a second, so a request is one object whose members
+ * are what was found out of it. Rejected: promises and a function for each step, which is how this
+ * was written first; five promises and a dozen functions for a push cost more than its checks.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -17,10 +27,16 @@ import { isSameSecret } from '../credentials/api-key.js';
 import type { Credentials } from '../credentials/credentials.js';
 import type { MaybePromise } from '../credentials/known.js';
 import { type Presented, presentedBy } from '../credentials/presented.js';
-import type { Denial, Destination, Limits, ParkedSlot } from '../limits/limits.js';
+import type { Denial, Destination, Limits, ParkedSlot, PushBlock } from '../limits/limits.js';
 import type { Meter } from '../metering/samples.js';
-import { type Answered, type Counted, countParts, countsAnswer } from '../pipeline/answer-count.js';
-import { type BodySummary, summaryParts } from '../pipeline/body-summary.js';
+import {
+  type Answered,
+  type AnswerReader,
+  answerReader,
+  countedOf,
+  countsAnswer,
+} from '../pipeline/answer-count.js';
+import { type BodySummary, SummaryReader } from '../pipeline/body-summary.js';
 import {
   type DecidedRequest,
   type Decision,
@@ -39,20 +55,17 @@ import {
   unknownOf,
   upstreamTimeoutMs,
 } from '../pipeline/limit-request.js';
+import type { Bytes, PartsReader } from '../pipeline/parts-reader.js';
 import { isApiPath, type RouteTarget } from '../pipeline/targets.js';
 import { StoreUnavailableError } from '../store/kv.js';
-
-export type Bytes = Parameters<typeof summaryParts>[1];
 
 export interface IncomingRequest {
   /** Without the query, as it came. */
   readonly path: string;
-  /** Behind `?`, as it came. */
-  readonly query: string;
+  /** Behind `?`, as it came; undefined without one. */
+  readonly query: string | undefined;
   /** By its name in lower case; undefined without one. */
-  readonly header: (name: string) => string | undefined;
-  /** The whole body, once; null when it has more bytes than `bytesMax`. */
-  readonly readBody: (bytesMax: number) => MaybePromise<Bytes | null>;
+  header(name: string): string | undefined;
 }
 
 export interface PassageConfig extends PipelineConfig, LimitConfig, TimeoutConfig {
@@ -91,262 +104,297 @@ export interface Admitted {
   readonly countsAnswer: boolean;
   readonly timeoutMs: number;
   /** Counts the answer, and gives back what was taken. null: there was none. */
-  readonly finish: (answered: Answered | null) => void;
+  finish(answered: Answered | null): void;
   /** Calls `send` when the count of `finish` outlives the process; the client may have gone. */
-  readonly whenCounted: (send: () => void) => void;
+  whenCounted(send: () => void): void;
+}
+
+/** The request cannot be decided without its body. */
+export interface BodyWanted {
+  readonly kind: 'body';
+  /** A longer one is refused by whoever reads it: 413. */
+  readonly bytesMax: number;
+  /** The whole body, once. As `Passage.admit`, and never asks for it again. */
+  goOn(body: Bytes): MaybePromise<Admission>;
+}
+
+export type Admission = Admitted | RefusedRequest | BodyWanted;
+
+export class Passage {
+  readonly #needs: Needs;
+
+  constructor(options: PassageOptions) {
+    const { limits, config, onShadow } = options;
+    this.#needs = {
+      ...options,
+      ports: { limits, config, onShadow },
+      pushBlock: (clusterId) => limits.pushBlock(clusterId),
+    };
+  }
+
+  /** A promise where a row has to be read or the broker asked. */
+  admit(incoming: IncomingRequest, target: RouteTarget): MaybePromise<Admission> {
+    return new Request(this.#needs, incoming, target).advance();
+  }
+}
+
+interface Needs extends PassageOptions {
+  readonly ports: LimitPorts;
+  readonly pushBlock: (clusterId: string) => PushBlock | null;
 }
 
 /** One request, and what was found out of it. */
-interface Finding {
-  readonly request: DecidedRequest;
-  readonly incoming: IncomingRequest;
-  readonly presented: Presented | null;
-  readonly facts: {
-    clusters: Map<string, ClusterView | null>;
-    roles: Map<string, NonNullable<ReturnType<Facts['roles']['get']>> | null>;
-    caller?: NonNullable<Facts['caller']> | null;
-    body?: BodySummary | null;
-    isControlPlane?: boolean;
-  };
-  body: Bytes | null;
-}
+class Request implements BodyWanted {
+  readonly kind = 'body';
+  readonly #needs: Needs;
+  readonly #incoming: IncomingRequest;
+  readonly #request: DecidedRequest;
+  readonly #presented: Presented | null;
+  readonly #facts: { -readonly [Name in keyof Facts]: Facts[Name] } = {};
+  #body: Bytes | null = null;
+  /** Passed every check, and the limits of its head. */
+  #passed: Passed | null = null;
+  #slot: ParkedSlot | null = null;
 
-/** A body that is larger than what is kept. */
-class BodyTooLargeError extends Error {}
-
-export class Passage {
-  readonly #options: PassageOptions;
-  readonly #ports: LimitPorts;
-
-  constructor(options: PassageOptions) {
-    this.#options = options;
-    const { limits, config, onShadow } = options;
-    this.#ports = { limits, config, onShadow };
-  }
-
-  /** Rejects only when the client's body cannot be read. */
-  admit(incoming: IncomingRequest, target: RouteTarget): MaybePromise<Admitted | RefusedRequest> {
-    const finding = this.#finding(incoming, target);
-    const decided = this.#decide(finding);
-    return decided instanceof Promise
-      ? decided.then((one) => this.#limit(finding, one))
-      : this.#limit(finding, decided);
-  }
-
-  #finding(incoming: IncomingRequest, target: RouteTarget): Finding {
-    const { header, path } = incoming;
+  constructor(needs: Needs, incoming: IncomingRequest, target: RouteTarget) {
+    this.#needs = needs;
+    this.#incoming = incoming;
     const head = {
-      authorization: header('authorization'),
-      cookie: header('cookie'),
-      fetchMode: header('sec-fetch-mode'),
-      isApi: isApiPath(path),
+      authorization: incoming.header('authorization'),
+      cookie: incoming.header('cookie'),
+      fetchMode: incoming.header('sec-fetch-mode'),
+      isApi: isApiPath(incoming.path),
     };
-    const presented = presentedBy(head, this.#options.config.cookieNames);
-    const request: DecidedRequest = {
+    this.#presented = presentedBy(head, needs.config.cookieNames);
+    this.#request = {
       target,
-      host: hostOf(header('host')),
-      actCluster: header('x-svc-act-cluster') ?? null,
-      hasCredential: presented !== null,
+      host: hostOf(incoming.header('host')),
+      actCluster: incoming.header('x-svc-act-cluster') ?? null,
+      hasCredential: this.#presented !== null,
     };
-    const facts = { clusters: new Map(), roles: new Map() };
-    return { request, incoming, presented, facts, body: null };
   }
 
-  #decide(finding: Finding): MaybePromise<Passed | RefusedRequest> {
-    const { config, limits } = this.#options;
+  get bytesMax(): number {
+    return this.#needs.config.bodyBytesMax;
+  }
+
+  /** As far as what is known leads. */
+  advance(): MaybePromise<Admission> {
+    if (this.#passed !== null) return this.#limitBody(this.#passed);
     for (;;) {
-      const decision = decide(finding.request, finding.facts, config, (id) => limits.pushBlock(id));
-      if (decision.kind !== 'need') return decision;
-      let found: MaybePromise<unknown>;
+      const { config, pushBlock } = this.#needs;
+      const decision = decide(this.#request, this.#facts, config, pushBlock);
+      if (decision.kind === 'refused') return decision;
+      if (decision.kind === 'passed') return this.#limitHead(decision);
+      if (decision.need === 'body') return this;
+      let found: Promise<void> | null;
       try {
-        found = this.#find(decision, finding);
+        found = this.#find(decision);
       } catch (error) {
         return refusedBy(error);
       }
-      if (found instanceof Promise) return found.then(() => this.#decide(finding), refusedBy);
+      if (found !== null) return found.then(() => this.advance(), refusedBy);
     }
   }
 
-  /** Finds out what is lacking, and puts it to the facts. */
-  #find(
-    decision: Extract<Decision, { readonly kind: 'need' }>,
-    finding: Finding,
-  ): MaybePromise<unknown> {
-    const { credentials } = this.#options;
-    const { facts, presented } = finding;
+  goOn(body: Bytes): MaybePromise<Admission> {
+    const rule = this.#request.target.body;
+    if (rule === null) throw new Error('the route has no rule for its body');
+    this.#body = body;
+    const reader = new SummaryReader(rule, body);
+    const others = inParts(reader.parts, this.#needs.clock);
+    if (others !== null) return others.then(() => this.#summed(reader.summary));
+    return this.#summed(reader.summary);
+  }
+
+  #summed(summary: BodySummary | null): MaybePromise<Admission> {
+    this.#facts.body = summary;
+    return this.advance();
+  }
+
+  /** Finds out what is lacking; null: in this turn. */
+  #find(decision: Extract<Decision, { readonly kind: 'need' }>): Promise<void> | null {
+    const { credentials, config } = this.#needs;
+    const facts = this.#facts;
     switch (decision.need) {
-      case 'cluster': {
-        const { kind, name } = decision.by;
+      case 'named':
+      case 'fallback': {
+        const { need, by } = decision;
+        const { kind, name } = by;
         const cluster =
           kind === 'slug' ? credentials.clusterBySlug(name) : credentials.clusterById(name);
-        return settled(cluster, (found) => facts.clusters.set(name, found));
+        if (cluster instanceof Promise) {
+          return cluster.then((found) => {
+            facts[need] = found;
+          });
+        }
+        facts[need] = cluster;
+        return null;
       }
-      case 'caller':
-        return settled(presented === null ? null : credentials.caller(presented), (found) => {
-          facts.caller = found;
-        });
+      case 'caller': {
+        const caller = this.#presented === null ? null : credentials.caller(this.#presented);
+        if (caller instanceof Promise) {
+          return caller.then((found) => {
+            facts.caller = found;
+          });
+        }
+        facts.caller = caller;
+        return null;
+      }
       case 'role': {
-        const { userId, clusterId } = decision;
-        return settled(credentials.role(userId, clusterId), (role) =>
-          facts.roles.set(clusterId, role),
-        );
+        const role = credentials.role(decision.userId, decision.clusterId);
+        if (role instanceof Promise) {
+          return role.then((found) => {
+            facts.role = found;
+          });
+        }
+        facts.role = role;
+        return null;
       }
       case 'control-plane':
-        facts.isControlPlane = this.isControlPlane(finding.incoming);
+        facts.isControlPlane = isControlPlane(this.#incoming, config.controlPlaneToken);
         return null;
-      case 'body':
-        return settled(this.#read(finding), (summary) => {
-          facts.body = summary;
-        });
+      default:
+        throw new Error('a body is not looked up');
     }
   }
 
-  /** The token is compared in a time that says nothing. Without one there is no control plane. */
-  isControlPlane({ header }: Pick<IncomingRequest, 'header'>): boolean {
-    const { controlPlaneToken } = this.#options.config;
-    if (controlPlaneToken === null) return false;
-    const bearer = /^bearer +(.*)$/i.exec((header('authorization') ?? '').trim())?.[1];
-    const given = header('x-svc-cp-token') ?? bearer;
-    return given !== undefined && isSameSecret(given, controlPlaneToken);
-  }
-
-  #limit(
-    finding: Finding,
-    decided: Passed | RefusedRequest,
-  ): MaybePromise<Admitted | RefusedRequest> {
-    if (decided.kind === 'refused') return decided;
-    const { clock, credentials } = this.#options;
-    const { incoming, facts } = finding;
-    if (decided.caller?.kind === 'key') credentials.noteUse(decided.caller.keyId);
-    const lengthHeader = incoming.header('content-length');
+  #limitHead(passed: Passed): MaybePromise<Admission> {
+    const { clock, credentials, ports } = this.#needs;
+    if (passed.caller?.kind === 'key') credentials.noteUse(passed.caller.keyId);
+    const lengthHeader = this.#incoming.header('content-length');
     const length = lengthHeader === undefined ? null : Number(lengthHeader);
-    const limited = limitHead(decided, incoming.query, length, this.#ports, clock.nowMs());
+    const query = this.#incoming.query ?? '';
+    const limited = limitHead(passed, query, length, ports, clock.nowMs());
     if (limited.kind === 'refused') return limited;
-    if (!limited.readsBody) return this.#admitted(finding, decided, facts.body, limited.slot);
+    this.#passed = passed;
+    this.#slot = limited.slot;
+    if (!limited.readsBody) return this.#admitted(passed);
     // The decision may have needed it, and it is there once.
-    if (facts.body !== undefined) return this.#limitBody(finding, decided, facts.body);
-    try {
-      const read = this.#read(finding);
-      return read instanceof Promise
-        ? read.then((summary) => this.#limitBody(finding, decided, summary)).catch(refusedBy)
-        : this.#limitBody(finding, decided, read);
-    } catch (error) {
-      return refusedBy(error);
-    }
+    return this.#facts.body === undefined ? this : this.#limitBody(passed);
   }
 
   /** Asks the broker first where the limits do not know what is there. */
-  #limitBody(
-    finding: Finding,
-    passed: Passed,
-    summary: BodySummary | null,
-  ): MaybePromise<Admitted | RefusedRequest> {
-    const { clock, learn } = this.#options;
-    const limit = (): Admitted | RefusedRequest => {
-      const refusal = limitBody(passed, summary, this.#ports, clock.nowMs());
-      return refusal === null
-        ? this.#admitted(finding, passed, summary)
-        : { kind: 'refused', refusal };
-    };
-    const unknown = unknownOf(passed, summary, this.#ports, clock.nowMs());
-    return unknown === null ? limit() : learn(unknown.cluster, unknown.destinations).then(limit);
+  #limitBody(passed: Passed): MaybePromise<Admission> {
+    const { clock, learn, ports } = this.#needs;
+    const unknown = unknownOf(passed, this.#summary, ports, clock.nowMs());
+    if (unknown === null) return this.#limited(passed);
+    return learn(unknown.cluster, unknown.destinations).then(() => this.#limited(passed));
   }
 
-  #admitted(
-    finding: Finding,
-    passed: Passed,
-    summary: BodySummary | null = null,
-    slot: ParkedSlot | null = null,
-  ): Admitted {
-    let isOver = false;
-    let counting: Promise<void> | null = null;
-    return {
-      kind: 'admitted',
+  #limited(passed: Passed): Admission {
+    const { clock, ports } = this.#needs;
+    const refusal = limitBody(passed, this.#summary, ports, clock.nowMs());
+    return refusal === null ? this.#admitted(passed) : { kind: 'refused', refusal };
+  }
+
+  get #summary(): BodySummary | null {
+    return this.#facts.body ?? null;
+  }
+
+  #admitted(passed: Passed): Admitted {
+    const query = this.#incoming.query ?? '';
+    const timeoutMs = upstreamTimeoutMs(passed, query, this.#needs.config);
+    return new AdmittedRequest(
+      this.#needs,
       passed,
-      body: finding.body,
-      isFacade: summary?.isFacade ?? false,
-      countsAnswer: countsAnswer(passed, summary),
-      timeoutMs: upstreamTimeoutMs(passed, finding.incoming.query, this.#options.config),
-      finish: (answered) => {
-        if (isOver) return;
-        isOver = true;
-        slot?.release();
-        if (answered !== null) counting = this.#count(passed, summary, answered);
-      },
-      whenCounted: (send) => {
-        const { meter } = this.#options;
-        if (counting === null) meter.whenWritten(send);
-        else void counting.then(() => meter.whenWritten(send));
-      },
-    };
+      this.#body,
+      this.#summary,
+      this.#slot,
+      timeoutMs,
+    );
+  }
+}
+
+class AdmittedRequest implements Admitted {
+  readonly kind = 'admitted';
+  readonly passed: Passed;
+  readonly body: Bytes | null;
+  readonly timeoutMs: number;
+  readonly isFacade: boolean;
+  readonly countsAnswer: boolean;
+  readonly #needs: Needs;
+  readonly #summary: BodySummary | null;
+  readonly #slot: ParkedSlot | null;
+  #isOver = false;
+  /** null: it is counted. */
+  #counting: Promise<void> | null = null;
+
+  constructor(
+    needs: Needs,
+    passed: Passed,
+    body: Bytes | null,
+    summary: BodySummary | null,
+    slot: ParkedSlot | null,
+    timeoutMs: number,
+  ) {
+    this.#needs = needs;
+    this.passed = passed;
+    this.body = body;
+    this.#summary = summary;
+    this.#slot = slot;
+    this.timeoutMs = timeoutMs;
+    this.isFacade = summary?.isFacade ?? false;
+    this.countsAnswer = countsAnswer(passed, summary);
   }
 
-  /** null: it is counted. Of a large answer other requests wait for no more than a part. */
-  #count(passed: Passed, summary: BodySummary | null, answered: Answered): Promise<void> | null {
-    const parts = countParts(passed, summary, answered);
-    const first = parts.next();
-    if (first.done !== true) {
-      return this.#otherParts(parts).then((counted) => this.#meter(passed, counted));
-    }
-    this.#meter(passed, first.value);
-    return null;
+  finish(answered: Answered | null): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#slot?.release();
+    if (answered === null) return;
+    const reader = answerReader(this.passed, this.#summary, answered);
+    const others = reader === null ? null : inParts(reader.parts, this.#needs.clock);
+    if (others === null) this.#meter(answered, reader);
+    else this.#counting = others.then(() => this.#meter(answered, reader));
   }
 
-  #meter(passed: Passed, counted: Counted | null): void {
-    const { meter, limits, clock, onUnreadable } = this.#options;
-    if (counted === null) return;
-    for (const sample of counted.samples) meter.add(sample, clock.wallUs());
-    if (counted.delivered > 0 && passed.cluster !== null) {
-      limits.delivered(passed.cluster, counted.delivered, clock.nowMs());
-    }
-    if (counted.isUnreadable) onUnreadable(passed);
+  whenCounted(send: () => void): void {
+    const { meter } = this.#needs;
+    if (this.#counting === null) meter.whenWritten(send);
+    else void this.#counting.then(() => meter.whenWritten(send));
   }
 
-  /** A small body that is there is summed up in this turn. */
-  #read(finding: Finding): MaybePromise<BodySummary | null> {
-    const body = finding.incoming.readBody(this.#options.config.bodyBytesMax);
-    return body instanceof Promise
-      ? body.then((one) => this.#summed(finding, one))
-      : this.#summed(finding, body);
+  #meter(answered: Answered, reader: AnswerReader | null): void {
+    const { meter, limits, clock, onUnreadable } = this.#needs;
+    const { cluster } = this.passed;
+    const counted = countedOf(this.passed, answered, reader);
+    if (counted === null || cluster === null) return;
+    const { first, sink, delivered, isUnreadable } = counted;
+    meter.add(first, clock.wallUs());
+    if (sink !== null) meter.add(sink, clock.wallUs());
+    if (delivered > 0) limits.delivered(cluster, delivered, clock.nowMs());
+    if (isUnreadable) onUnreadable(this.passed);
   }
+}
 
-  #summed(finding: Finding, body: Bytes | null): MaybePromise<BodySummary | null> {
-    const rule = finding.request.target.body;
-    if (rule === null) throw new Error('the route has no rule for its body');
-    if (body === null) throw new BodyTooLargeError();
-    finding.body = body;
-    const parts = summaryParts(rule, body);
-    const first = parts.next();
-    return first.done === true ? first.value : this.#otherParts(parts);
-  }
+/** null: the text was read in this turn. Others wait for no more than a part of a large one. */
+function inParts(reader: PartsReader, clock: Pick<Clock, 'after'>): Promise<void> | null {
+  return reader.step() ? null : otherParts(reader, clock);
+}
 
-  async #otherParts<Result>(parts: Generator<void, Result>): Promise<Result> {
-    for (;;) {
-      await new Promise<void>((resolve) => this.#options.clock.after(0, resolve));
-      const part = parts.next();
-      if (part.done === true) return part.value;
-    }
-  }
+async function otherParts(reader: PartsReader, clock: Pick<Clock, 'after'>): Promise<void> {
+  do await new Promise<void>((resolve) => clock.after(0, resolve));
+  while (!reader.step());
+}
+
+/** The token is compared in a time that says nothing. Without one there is no control plane. */
+function isControlPlane(
+  incoming: Pick<IncomingRequest, 'header'>,
+  controlPlaneToken: string | null,
+): boolean {
+  if (controlPlaneToken === null) return false;
+  const authorization = (incoming.header('authorization') ?? '').trim();
+  const bearer = /^bearer +(.*)$/i.exec(authorization)?.[1];
+  const given = incoming.header('x-svc-cp-token') ?? bearer;
+  return given !== undefined && isSameSecret(given, controlPlaneToken);
 }
 
 /** Errors that say what the client is answered; every other one is thrown on. */
 function refusedBy(error: unknown): RefusedRequest {
-  if (error instanceof BodyTooLargeError) {
-    return { kind: 'refused', refusal: REFUSALS.bodyTooLarge };
-  }
   if (error instanceof StoreUnavailableError) {
     return { kind: 'refused', refusal: REFUSALS.unavailable };
   }
   if (error instanceof OverloadedError) return { kind: 'refused', refusal: REFUSALS.overloaded };
   throw error;
-}
-
-/** Hands the value on, in the same turn where it is there. */
-function settled<Value>(
-  value: MaybePromise<Value>,
-  put: (value: Value) => void,
-): MaybePromise<unknown> {
-  if (value instanceof Promise) return value.then(put);
-  put(value);
-  return null;
 }

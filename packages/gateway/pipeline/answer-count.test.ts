@@ -56,8 +56,9 @@ test.each<[string, readonly [string, string], number, number, unknown, number[]]
   ['a cycle without sink items', CYCLE, 0, 200, { success: true, push_results: [] }, [0]],
 ])('%s', (_name, [method, path], count, code, body, wanted) => {
   const counted = countAnswer(passed(method, path), items(count), answered(code, body));
-  expect(counted?.samples.map(({ msgs }) => msgs)).toEqual(wanted);
-  expect(counted?.samples[0]).toMatchObject({ reqs: 1, bytesIn: 10 });
+  const samples = [counted?.first, counted?.sink].filter((sample) => sample != null);
+  expect(samples.map(({ msgs }) => msgs)).toEqual(wanted);
+  expect(samples[0]).toMatchObject({ reqs: 1, bytesIn: 10 });
   expect(counted?.isUnreadable).toBe(body === '[{"status":"que');
   expect(counted?.delivered).toBe(path === POP[1] ? wanted[0] : 0);
 });

@@ -1,13 +1,13 @@
 /**
  * The counts of an answer (gateway 10). An answer that cannot be read counts its request and
- * no messages. A large one is read in parts, each some 64 KiB, as bodies are (`body-summary.ts`).
+ * no messages.
  */
-import { JsonError, JsonReader, KEYS_END, keySet } from '@svc/http';
+import { KEYS_END, keySet } from '@svc/http';
 import type { Sample } from '../metering/samples.js';
 import type { BodySummary } from './body-summary.js';
 import type { Passed } from './decide.js';
-
-type Bytes = ConstructorParameters<typeof JsonReader>[0];
+import { type Bytes, PartsReader, type TextParts } from './parts-reader.js';
+import type { RouteTarget } from './targets.js';
 
 export interface Answered {
   readonly status: number;
@@ -19,8 +19,9 @@ export interface Answered {
 }
 
 export interface Counted {
-  /** One, and for sink items of a cycle a second one. */
-  readonly samples: readonly Sample[];
+  readonly first: Sample;
+  /** That of a cycle's sink items; null: it has none. */
+  readonly sink: Sample | null;
   /** Messages that were taken out, which the bucket of messages is charged with. */
   readonly delivered: number;
   /** An answer that should have been read could not be. */
@@ -37,32 +38,36 @@ export function countsAnswer({ target, cluster }: Passed, summary: BodySummary |
   return mayPush && (summary?.items ?? 1) > 0;
 }
 
-/** All parts at once. */
+/** All parts at once; null where nothing is metered: it belongs to no cluster. */
 export function countAnswer(
   passed: Passed,
   summary: BodySummary | null,
   answered: Answered,
 ): Counted | null {
-  const parts = countParts(passed, summary, answered);
-  for (;;) {
-    const step = parts.next();
-    if (step.done === true) return step.value;
-  }
+  const reader = answerReader(passed, summary, answered);
+  while (reader?.parts.step() === false);
+  return countedOf(passed, answered, reader);
 }
 
-/** Each step is one part. The result is null where nothing is metered: it belongs to no cluster. */
-export function* countParts(
+/** null: there are no messages in it to be counted. */
+export function answerReader(
   passed: Passed,
   summary: BodySummary | null,
-  answered: Answered,
-): Generator<void, Counted | null> {
-  const { cluster, target } = passed;
-  if (cluster === null) return null;
-  const { status, bytesIn, bytesOut, body } = answered;
+  { status, body }: Answered,
+): AnswerReader | null {
   const isDone = status >= 200 && status < 300;
-  const reads = isDone && body !== null && countsAnswer(passed, summary);
-  const found = reads ? yield* readAnswer(passed, summary, body) : 0;
-  const msgs = found ?? 0;
+  if (!isDone || body === null || !countsAnswer(passed, summary)) return null;
+  return new AnswerReader(passed.target, summary?.items ?? 0, body);
+}
+
+/** `reader`: it has read the whole answer. */
+export function countedOf(
+  { cluster, target }: Passed,
+  { bytesIn, bytesOut }: Answered,
+  reader: AnswerReader | null,
+): Counted | null {
+  if (cluster === null) return null;
+  const msgs = reader?.msgs ?? 0;
   const isCycle = target.body === 'cycle';
   const first: Sample = {
     clusterId: cluster.id,
@@ -72,40 +77,12 @@ export function* countParts(
     bytesIn,
     bytesOut,
   };
-  const none = { bytesIn: 0, bytesOut: 0 };
-  const sink: Sample = { clusterId: cluster.id, op: 'push', reqs: 1, msgs, ...none };
   return {
-    samples: isCycle && msgs > 0 ? [first, sink] : [first],
+    first,
+    sink: isCycle && msgs > 0 ? { ...first, op: 'push', msgs, bytesIn: 0, bytesOut: 0 } : null,
     delivered: target.isPop ? msgs : 0,
-    isUnreadable: found === null,
+    isUnreadable: reader?.parts.isUnreadable ?? false,
   };
-}
-
-/** Messages that the answer tells of; null: it cannot be read. */
-function* readAnswer(
-  { target }: Passed,
-  summary: BodySummary | null,
-  body: Bytes,
-): Generator<void, number | null> {
-  try {
-    const reader = new JsonReader(body);
-    if (target.isPop) return yield* listLength(reader, 'messages');
-    switch (target.body) {
-      case 'push':
-        return yield* elementsWith(reader, ({ status }) => status === 'queued');
-      case 'ephemeral-push':
-        return numberOf(reader, 'pushed');
-      case 'cycle':
-        return yield* listLength(reader, 'push_results');
-      case 'transaction':
-        return yield* transactionPushes(reader, summary?.items ?? 0);
-      default:
-        return 0;
-    }
-  } catch (error) {
-    if (error instanceof JsonError) return null;
-    throw error;
-  }
 }
 
 const KEYS = keySet(
@@ -117,102 +94,93 @@ const KEYS = keySet(
   'status',
   'duplicate',
 );
-const PART_BYTES = 65_536;
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
 
-/** Goes through the members of an object. */
-function members(reader: JsonReader, each: (name: string | undefined) => void): void {
-  reader.enterObject('the answer');
-  for (;;) {
-    const key = reader.nextKey(KEYS, 0);
-    if (key === KEYS_END) return;
-    each(KEYS.names[key]);
+/** The member whose elements count; "": the answer itself; undefined: a number tells. */
+function listOf({ isPop, body }: RouteTarget): string | undefined {
+  if (isPop) return 'messages';
+  switch (body) {
+    case 'push':
+      return '';
+    case 'cycle':
+      return 'push_results';
+    case 'transaction':
+      return 'results';
+    default:
+      return undefined;
   }
 }
 
-function* listLength(reader: JsonReader, list: string): Generator<void, number> {
-  let length = 0;
-  reader.enterObject('the answer');
-  for (;;) {
-    const key = reader.nextKey(KEYS, 0);
-    if (key === KEYS_END) return length;
-    if (KEYS.names[key] !== list || reader.peek() !== OPEN_BRACKET) {
-      reader.skipValue();
-      continue;
-    }
-    yield* elements(reader, () => {
-      reader.skipValue();
-      length++;
-    });
-  }
-}
+/** Counts the messages that an answer tells of. */
+export class AnswerReader implements TextParts {
+  readonly parts: PartsReader;
+  readonly #target: RouteTarget;
+  readonly #list: string | undefined;
+  /** Messages that the request had. */
+  readonly #items: number;
+  /** Elements that count; of a transaction those that were there already. */
+  #count = 0;
+  /** A transaction was not rolled back. */
+  #isCommitted = false;
 
-/** Goes through the elements of a list, and yields behind each part. */
-function* elements(reader: JsonReader, each: () => void): Generator<void, void> {
-  reader.enterArray('the answer');
-  let until = reader.at + PART_BYTES;
-  while (reader.nextElement()) {
-    if (reader.at >= until) {
-      yield;
-      until = reader.at + PART_BYTES;
-    }
-    each();
+  constructor(target: RouteTarget, items: number, body: Bytes) {
+    this.parts = new PartsReader(body, KEYS, 'the answer', this);
+    this.#target = target;
+    this.#list = listOf(target);
+    this.#items = items;
   }
-}
 
-function numberOf(reader: JsonReader, member: string): number {
-  let value = 0;
-  members(reader, (name) => {
+  /** 0 for one that cannot be read. */
+  get msgs(): number {
+    if (this.parts.isUnreadable) return 0;
+    if (this.#list !== 'results') return this.#count;
+    return this.#isCommitted ? Math.max(0, this.#items - this.#count) : 0;
+  }
+
+  isList(): boolean {
+    return this.#list === '';
+  }
+
+  member(name: string | undefined): boolean {
+    const { reader } = this.parts;
+    if (name !== undefined && name === this.#list && this.parts.isAtList()) return true;
     reader.skipValue();
-    if (name === member) value = Number(reader.valueText());
-  });
-  return Number.isSafeInteger(value) ? value : 0;
-}
+    if (name === 'success') this.#isCommitted = reader.valueText() === 'true';
+    if (name === 'pushed' && this.#target.body === 'ephemeral-push') {
+      const pushed = Number(reader.valueText());
+      this.#count = Number.isSafeInteger(pushed) ? pushed : 0;
+    }
+    return false;
+  }
 
-interface Element {
-  readonly status: string | null;
-  readonly isDuplicate: boolean;
-}
+  element(): void {
+    const { reader } = this.parts;
+    switch (this.#list) {
+      case '':
+        if (this.#has('status', '"queued"')) this.#count++;
+        break;
+      case 'results':
+        if (this.#has('duplicate', 'true')) this.#count++;
+        break;
+      default:
+        reader.skipValue();
+        this.#count++;
+    }
+  }
 
-function* elementsWith(
-  reader: JsonReader,
-  holds: (element: Element) => boolean,
-): Generator<void, number> {
-  let count = 0;
-  yield* elements(reader, () => {
-    let status: string | null = null;
-    let isDuplicate = false;
-    if (reader.peek() === OPEN_BRACE) {
-      members(reader, (name) => {
-        if (name === 'status' && reader.isString()) status = reader.readText(name);
-        else {
-          reader.skipValue();
-          if (name === 'duplicate') isDuplicate = reader.valueText() === 'true';
-        }
-      });
-    } else {
+  /** Passes an element; the last value of the name is `value`, as it is written. */
+  #has(name: string, value: string): boolean {
+    const { reader } = this.parts;
+    if (!this.parts.isAtObject()) {
       reader.skipValue();
+      return false;
     }
-    if (holds({ status, isDuplicate })) count++;
-  });
-  return count;
-}
-
-/** Those that the request had, less those that were there already; none when it rolled back. */
-function* transactionPushes(reader: JsonReader, items: number): Generator<void, number> {
-  let isCommitted = false;
-  let duplicates = 0;
-  reader.enterObject('the answer');
-  for (;;) {
-    const key = reader.nextKey(KEYS, 0);
-    if (key === KEYS_END) return isCommitted ? Math.max(0, items - duplicates) : 0;
-    const name = KEYS.names[key];
-    if (name === 'results' && reader.peek() === OPEN_BRACKET) {
-      duplicates += yield* elementsWith(reader, ({ isDuplicate }) => isDuplicate);
-      continue;
+    let has = false;
+    reader.enterObject('the answer');
+    for (;;) {
+      const key = reader.nextKey(KEYS, 0);
+      if (key === KEYS_END) return has;
+      reader.skipValue();
+      if (KEYS.names[key] === name) has = reader.valueText() === value;
     }
-    reader.skipValue();
-    if (name === 'success') isCommitted = reader.valueText() === 'true';
   }
 }

@@ -1,6 +1,6 @@
 // Goal: what a body brings is what the front will store of it, or more, never less. Method: bodies.
 import { describe, expect, test } from 'vitest';
-import { summaryOf, summaryParts } from './body-summary.js';
+import { SummaryReader, summaryOf } from './body-summary.js';
 
 const read = (rule: Parameters<typeof summaryOf>[0], body: unknown) =>
   summaryOf(rule, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
@@ -162,9 +162,10 @@ describe('operations', () => {
 test('a large body is read in parts', () => {
   const item = { queue: 'a', payload: 'x'.repeat(1_000) };
   const body = Buffer.from(JSON.stringify({ items: new Array(1_000).fill(item) }));
-  const parts = summaryParts('push', body);
+  const reader = new SummaryReader('push', body);
   let count = 0;
-  while (parts.next().done !== true) count++;
+  while (!reader.parts.step()) count++;
+  expect(reader.summary).toMatchObject({ items: 1_000, destinations: [{ queue: 'a' }] });
   expect(count).toBeGreaterThan(10);
   expect(count).toBeLessThan(20);
 });

@@ -7,15 +7,12 @@
  * means one thing here and another there. Where the front takes the last of several equal names, or
  * takes something for nothing, all of them count here: what may grow is taken to grow. A body that
  * cannot be read at all has no summary; the front refuses it.
- *
- * A large body is read in parts, each some 64 KiB, between which the caller may do something else.
  */
-import { JsonError, JsonReader, KEY_UNKNOWN, KEYS_END, type KeySet, keySet } from '@svc/http';
+import { type JsonReader, KEYS_END, type KeySet, keySet } from '@svc/http';
 import type { Feature } from '../base/access.js';
 import type { Destination, LargestPayload } from '../limits/limits.js';
 import type { BodyRule } from './classes.js';
-
-type Bytes = ConstructorParameters<typeof JsonReader>[0];
+import { type Bytes, PartsReader, type TextParts } from './parts-reader.js';
 
 export interface BodySummary {
   /** Messages that the body pushes. */
@@ -36,21 +33,11 @@ export interface BodySummary {
   readonly retention: readonly number[];
 }
 
-const PART_BYTES = 65_536;
 const DEFAULT_PARTITION = 'Default';
 const FACADE_NAMESPACE = 'svc-kafka';
 const FACADE_PREFIX = 'qk:';
 
-const BODY_KEYS = keySet(
-  'items',
-  'operations',
-  'messages',
-  'push_items',
-  'queue',
-  'partition',
-  'kv',
-  'timers',
-);
+const BODY_KEYS = keySet('items', 'operations', 'messages', 'push_items', 'kv', 'timers');
 const ITEM_KEYS = keySet('queue', 'partition', 'payload', 'data', 'items', 'type');
 const TIMER_KEYS = keySet('op', 'queue', 'partition', 'payload');
 const OP_KEYS = keySet('op', 'ns', 'namespace', 'key', 'keys', 'prefix');
@@ -66,139 +53,123 @@ const NOT_GROWING: ReadonlySet<string> = new Set([
   'cancel',
 ]);
 
-/** Reads the body; each step of it is one part. The result is null for one that cannot be read. */
-export function* summaryParts(
-  rule: Exclude<BodyRule, null>,
-  body: Bytes,
-): Generator<void, BodySummary | null> {
-  try {
-    const summary = new Summarizing(body);
-    yield* summary.read(rule);
-    return summary;
-  } catch (error) {
-    if (error instanceof JsonError) return null;
-    throw error;
-  }
+type Rule = Exclude<BodyRule, null>;
+
+/** All parts at once; null: the body cannot be read. */
+export function summaryOf(rule: Rule, body: Bytes): BodySummary | null {
+  const reader = new SummaryReader(rule, body);
+  while (!reader.parts.step());
+  return reader.summary;
 }
 
-/** All parts at once. */
-export function summaryOf(rule: Exclude<BodyRule, null>, body: Bytes): BodySummary | null {
-  const parts = summaryParts(rule, body);
-  for (;;) {
-    const step = parts.next();
-    if (step.done === true) return step.value;
-  }
-}
+/** The member whose elements count; undefined: none. */
+const LISTS: { readonly [rule in Rule]?: string } = {
+  push: 'items',
+  'ephemeral-push': 'messages',
+  cycle: 'push_items',
+  transaction: 'operations',
+  kv: 'operations',
+  timers: 'operations',
+};
 
-class Summarizing implements BodySummary {
+const NO_FEATURES: ReadonlySet<Feature> = new Set();
+
+/** Reads a body, and is its summary when it has read all of it. */
+export class SummaryReader implements BodySummary, TextParts {
+  readonly parts: PartsReader;
   items = 0;
   timers = 0;
   largest: LargestPayload | null = null;
   readonly destinations: Destination[] = [];
   growing: string | null = null;
-  isFacade = false;
-  readonly features = new Set<Feature>();
+  features = NO_FEATURES;
   readonly retention: number[] = [];
+  readonly #rule: Rule;
   readonly #body: Bytes;
-  readonly #reader: JsonReader;
-  readonly #seen = new Map<string, Set<string>>();
-  #until = PART_BYTES;
+  /** The list of a transaction that is being read is that of its timers. */
+  #isInTimers = false;
+  /** Partitions of each queue; null: there are no two destinations. */
+  #seen: Map<string, Set<string>> | null = null;
   #facadeOps = 0;
   #ops = 0;
 
-  constructor(body: Bytes) {
+  constructor(rule: Rule, body: Bytes) {
+    const keys = rule === 'configure' ? CONFIGURE_KEYS : BODY_KEYS;
+    this.parts = new PartsReader(body, keys, 'the body', this);
+    this.#rule = rule;
     this.#body = body;
-    this.#reader = new JsonReader(body);
   }
 
-  *read(rule: Exclude<BodyRule, null>): Generator<void, void> {
-    switch (rule) {
-      case 'push':
-        yield* this.#list('items', () => this.#item(), rule);
-        break;
-      case 'ephemeral-push':
-        yield* this.#list('messages', () => this.#message(), rule);
-        break;
-      case 'cycle':
-        yield* this.#list('push_items', () => this.#item(), rule);
-        break;
-      case 'transaction':
-        yield* this.#list('operations', () => this.#operation(), rule);
-        break;
-      case 'configure':
-        this.#configure();
-        break;
-      case 'kv':
-        yield* this.#list('operations', () => this.#op(), rule);
-        this.isFacade = this.#ops > 0 && this.#facadeOps === this.#ops;
-        break;
-      case 'timers':
-        yield* this.#list('operations', () => this.#timer(), rule);
-        break;
-    }
-    this.#reader.finish();
+  /** null: it cannot be read. */
+  get summary(): BodySummary | null {
+    return this.parts.isUnreadable ? null : this;
   }
 
-  /** The elements of one member of the body; a batch of operations may be the body itself. */
-  *#list(
-    name: 'items' | 'messages' | 'push_items' | 'operations',
-    element: () => void,
-    rule: BodyRule,
-  ): Generator<void, void> {
-    const reader = this.#reader;
-    if ((rule === 'kv' || rule === 'timers') && reader.peek() === OPEN_BRACKET) {
-      yield* this.#elements(name, element);
+  get isFacade(): boolean {
+    return this.#rule === 'kv' && this.#ops > 0 && this.#facadeOps === this.#ops;
+  }
+
+  /** A batch of operations may be the body itself. */
+  isList(): boolean {
+    return (this.#rule === 'kv' || this.#rule === 'timers') && this.parts.isAtList();
+  }
+
+  element(): void {
+    if (!this.parts.isAtObject()) {
+      this.parts.reader.skipValue();
       return;
     }
-    reader.enterObject('the body');
-    let queue = '';
-    let partition = '';
-    for (;;) {
-      const key = reader.nextKey(BODY_KEYS, 0);
-      if (key === KEYS_END) break;
-      const found = BODY_KEYS.names[key];
-      if (found === name && reader.peek() === OPEN_BRACKET) yield* this.#elements(name, element);
-      else if (found === 'queue' && reader.isString()) queue = reader.readText(found);
-      else if (found === 'partition' && reader.isString()) partition = reader.readText(found);
-      else if (rule === 'transaction' && found === 'kv') this.#uses(found);
-      else if (rule === 'transaction' && found === 'timers') yield* this.#timers();
-      else reader.skipValue();
+    switch (this.#rule) {
+      case 'transaction':
+        if (this.#isInTimers) this.#timer();
+        else this.#operation();
+        break;
+      case 'ephemeral-push':
+        this.#message();
+        break;
+      case 'kv':
+        this.#op();
+        break;
+      case 'timers':
+        this.#timer();
+        break;
+      default:
+        this.#item();
     }
-    if (rule === 'ephemeral-push' && queue !== '') this.#goesTo(queue, partition);
+  }
+
+  member(name: string | undefined): boolean {
+    const { reader } = this.parts;
+    if (this.#rule === 'configure') {
+      this.#setting(name);
+      return false;
+    }
+    if (name !== undefined && name === LISTS[this.#rule] && this.parts.isAtList()) {
+      this.#isInTimers = false;
+      return true;
+    }
+    if (this.#rule === 'transaction' && name === 'timers') {
+      reader.lookAhead(() => this.#uses(name));
+      this.#isInTimers = this.parts.isAtList();
+      if (!this.#isInTimers) reader.skipValue();
+      return this.#isInTimers;
+    }
+    if (this.#rule === 'transaction' && name === 'kv') this.#uses(name);
+    else reader.skipValue();
+    return false;
   }
 
   /** An empty list uses nothing; what is no list is refused by the front. */
   #uses(feature: Feature): void {
-    const reader = this.#reader;
+    const { reader } = this.parts;
     reader.skipValue();
-    if (!/^\[\s*\]$/.test(reader.valueText().slice(0, EMPTY_LIST_LENGTH_MAX))) {
-      this.features.add(feature);
-    }
-  }
-
-  /** Those of a transaction. */
-  *#timers(): Generator<void, void> {
-    this.#reader.lookAhead(() => this.#uses('timers'));
-    if (this.#reader.peek() === OPEN_BRACKET) yield* this.#elements('timers', () => this.#timer());
-    else this.#reader.skipValue();
-  }
-
-  *#elements(name: string, element: () => void): Generator<void, void> {
-    const reader = this.#reader;
-    reader.enterArray(name);
-    while (reader.nextElement()) {
-      if (reader.at >= this.#until) {
-        yield;
-        this.#until = reader.at + PART_BYTES;
-      }
-      if (reader.peek() === OPEN_BRACE) element();
-      else reader.skipValue();
-    }
+    if (/^\[\s*\]$/.test(reader.valueText().slice(0, EMPTY_LIST_LENGTH_MAX))) return;
+    this.features = new Set([...this.features, feature]);
   }
 
   /** A message with its queue; a transaction's operation may hold several in `items`. */
   #item(): void {
-    const reader = this.#reader;
+    const { reader } = this.parts;
     let queue = '';
     let partition = '';
     let bytes = 0;
@@ -216,7 +187,7 @@ class Summarizing implements BodySummary {
   }
 
   #operation(): void {
-    const reader = this.#reader;
+    const { reader } = this.parts;
     const isPush = reader.lookAhead((at) => textAt(at, ITEM_KEYS, 'type')) === 'push';
     if (!isPush) {
       reader.skipValue();
@@ -230,13 +201,13 @@ class Summarizing implements BodySummary {
     for (;;) {
       const key = reader.nextKey(ITEM_KEYS, 0);
       if (key === KEYS_END) return;
-      if (ITEM_KEYS.names[key] !== 'items' || reader.peek() !== OPEN_BRACKET) {
+      if (ITEM_KEYS.names[key] !== 'items' || !this.parts.isAtList()) {
         reader.skipValue();
         continue;
       }
       reader.enterArray('items');
       while (reader.nextElement()) {
-        if (reader.peek() === OPEN_BRACE) this.#item();
+        if (this.parts.isAtObject()) this.#item();
         else reader.skipValue();
       }
     }
@@ -244,7 +215,7 @@ class Summarizing implements BodySummary {
 
   /** A message for an in-memory queue, which the body names. */
   #message(): void {
-    const reader = this.#reader;
+    const { reader } = this.parts;
     let bytes = 0;
     reader.enterObject('a message');
     for (;;) {
@@ -256,7 +227,7 @@ class Summarizing implements BodySummary {
   }
 
   #op(): void {
-    const reader = this.#reader;
+    const { reader } = this.parts;
     const at = this.#ops++;
     let isFacade = false;
     let isForeign = false;
@@ -274,7 +245,7 @@ class Summarizing implements BodySummary {
         else isForeign = true;
       } else if (name === 'key' || name === 'prefix') {
         if (!this.#isText((text) => text.startsWith(FACADE_PREFIX))) isForeign = true;
-      } else if (name === 'keys' && reader.peek() === OPEN_BRACKET) {
+      } else if (name === 'keys' && this.parts.isAtList()) {
         reader.enterArray(name);
         while (reader.nextElement()) {
           if (!this.#isText((text) => text.startsWith(FACADE_PREFIX))) isForeign = true;
@@ -289,7 +260,7 @@ class Summarizing implements BodySummary {
 
   /** A timer that is scheduled becomes a message of its queue, and makes that as a push does. */
   #timer(): void {
-    const reader = this.#reader;
+    const { reader } = this.parts;
     const at = this.#ops++;
     let growing: string | null = NO_OP;
     let queue = '';
@@ -313,9 +284,9 @@ class Summarizing implements BodySummary {
 
   /** Bytes of the text in base64 that was just passed. */
   #decodedBytes(): number {
-    let end = this.#reader.valueEnd - 1;
+    let end = this.parts.reader.valueEnd - 1;
     while (this.#body[end - 1] === PADDING) end--;
-    return Math.floor(((end - this.#reader.valueStart - 1) * BASE64_BYTES) / BASE64_CHARS);
+    return Math.floor(((end - this.parts.reader.valueStart - 1) * BASE64_BYTES) / BASE64_CHARS);
   }
 
   #grows(growing: string | null, at: number): void {
@@ -324,27 +295,21 @@ class Summarizing implements BodySummary {
   }
 
   #isText(holds: (text: string) => boolean): boolean {
-    if (this.#reader.isString()) return holds(this.#reader.readText('an operation'));
-    this.#reader.skipValue();
+    if (this.parts.reader.isString()) return holds(this.parts.reader.readText('an operation'));
+    this.parts.reader.skipValue();
     return false;
   }
 
-  #configure(): void {
-    const reader = this.#reader;
-    reader.enterObject('the body');
-    for (;;) {
-      const key = reader.nextKey(CONFIGURE_KEYS, 0);
-      if (key === KEYS_END) break;
-      const name = CONFIGURE_KEYS.names[key];
-      if (name === 'queue' && reader.isString()) this.#goesTo(reader.readText(name), '');
-      else if (name === 'options' && reader.peek() === OPEN_BRACE) this.#options();
-      else if (key !== KEY_UNKNOWN && name !== 'queue' && name !== 'options') this.#seconds();
-      else reader.skipValue();
-    }
+  #setting(name: string | undefined): void {
+    const { reader } = this.parts;
+    if (name === 'queue' && reader.isString()) this.#goesTo(reader.readText(name), '');
+    else if (name === 'options' && this.parts.isAtObject()) this.#options();
+    else if (name !== undefined && name !== 'queue' && name !== 'options') this.#seconds();
+    else reader.skipValue();
   }
 
   #options(): void {
-    const reader = this.#reader;
+    const { reader } = this.parts;
     reader.enterObject('options');
     for (;;) {
       const key = reader.nextKey(CONFIGURE_KEYS, 0);
@@ -356,7 +321,7 @@ class Summarizing implements BodySummary {
   }
 
   #seconds(): void {
-    const reader = this.#reader;
+    const { reader } = this.parts;
     reader.skipValue();
     const seconds = Number(reader.valueText());
     if (Number.isFinite(seconds)) this.retention.push(seconds);
@@ -364,7 +329,7 @@ class Summarizing implements BodySummary {
 
   /** Passes a value; its bytes, where they are a payload. */
   #skipped(isPayload: boolean): number {
-    const reader = this.#reader;
+    const { reader } = this.parts;
     reader.skipValue();
     return isPayload ? reader.valueEnd - reader.valueStart : 0;
   }
@@ -380,18 +345,27 @@ class Summarizing implements BodySummary {
 
   #goesTo(queue: string, named: string): void {
     const partition = named === '' ? DEFAULT_PARTITION : named;
+    if (!this.#isNew(queue, partition)) return;
+    this.destinations.push({ queue, partition });
+  }
+
+  /** Most bodies have one destination, for which no tables are made. */
+  #isNew(queue: string, partition: string): boolean {
+    const first = this.destinations[0];
+    if (first === undefined) return true;
+    if (first.queue === queue && first.partition === partition) return false;
+    this.#seen ??= new Map([[first.queue, new Set([first.partition])]]);
     let partitions = this.#seen.get(queue);
     if (partitions === undefined) {
       partitions = new Set();
       this.#seen.set(queue, partitions);
     }
-    if (partitions.has(partition)) return;
+    if (partitions.has(partition)) return false;
     partitions.add(partition);
-    this.destinations.push({ queue, partition });
+    return true;
   }
 }
 
-const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 const SHOWN_CHARS_MAX = 32;
 /** An operation that does not say what it is. */

@@ -74,9 +74,7 @@ function ask(asked: Asked): { readonly decision: Decision; readonly needs: strin
     hasCredential: caller !== null,
   };
   const known = [cluster, other];
-  const clusters = new Map<string, ClusterView | null>();
-  const roles = new Map<string, (typeof ROLES)[number] | null>();
-  const facts: { -readonly [Name in keyof Facts]: Facts[Name] } = { clusters, roles };
+  const facts: { -readonly [Name in keyof Facts]: Facts[Name] } = {};
   const needs: string[] = [];
   for (let turn = 0; turn < 10; turn++) {
     const decision = decide(request, facts, { ...CONFIG, ...asked.config }, () => {
@@ -85,16 +83,17 @@ function ask(asked: Asked): { readonly decision: Decision; readonly needs: strin
     if (decision.kind !== 'need') return { decision, needs };
     needs.push(decision.need);
     switch (decision.need) {
-      case 'cluster': {
+      case 'named':
+      case 'fallback': {
         const { name } = decision.by;
-        clusters.set(name, known.find(({ id, slug }) => id === name || slug === name) ?? null);
+        facts[decision.need] = known.find(({ id, slug }) => id === name || slug === name) ?? null;
         break;
       }
       case 'caller':
         facts.caller = caller === 'bad' ? null : caller;
         break;
       case 'role':
-        roles.set(decision.clusterId, role);
+        facts.role = role;
         break;
       case 'body':
         facts.body = body === null ? null : { ...NOTHING, ...body };
@@ -352,7 +351,7 @@ describe('blocks of growth', () => {
     expect(ask({ ...asked, block: 'storage', caller: null }).needs).not.toContain('body');
     expect(ask({ ...asked, block: 'storage', caller: 'bad' }).needs).not.toContain('body');
     expect(ask({ gatewayClass: 'timers-mixed', rule: 'timers', caller: key() }).needs).toEqual([
-      'cluster',
+      'named',
       'caller',
     ]);
   });

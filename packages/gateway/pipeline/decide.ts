@@ -48,11 +48,13 @@ export interface DecidedRequest {
 
 /** A member that is not there was not found out yet; null: there is none. */
 export interface Facts {
-  /** By the slug or id that was asked for. */
-  readonly clusters: ReadonlyMap<string, ClusterView | null>;
+  /** What the host, the caller or `x-svc-act-cluster` names: one of them, for one request. */
+  readonly named?: ClusterView | null;
+  /** What stands for all hosts that name none. */
+  readonly fallback?: ClusterView | null;
   readonly caller?: Caller | null;
-  /** By cluster. */
-  readonly roles: ReadonlyMap<string, Role | null>;
+  /** Of the caller, on the cluster. */
+  readonly role?: Role | null;
   /** null: it cannot be read. */
   readonly body?: BodySummary | null;
   readonly isControlPlane?: boolean;
@@ -69,7 +71,7 @@ export interface Passed {
 }
 
 export type Decision =
-  | { readonly kind: 'need'; readonly need: 'cluster'; readonly by: ClusterName }
+  | { readonly kind: 'need'; readonly need: 'named' | 'fallback'; readonly by: ClusterName }
   | { readonly kind: 'need'; readonly need: 'caller' | 'body' | 'control-plane' }
   | {
       readonly kind: 'need';
@@ -179,31 +181,33 @@ class Deciding {
   #clusterOfHost(): Decision | null {
     const { host, actCluster } = this.#request;
     const { defaultCluster, devInsecure } = this.#config;
-    if (devInsecure && actCluster !== null) return this.#find(named(actCluster));
+    if (devInsecure && actCluster !== null) return this.#find('named', named(actCluster));
     const dot = host.indexOf('.');
     const label = dot === -1 ? host : host.slice(0, dot);
     if (label !== '') {
-      const wrong = this.#find({ kind: 'slug', name: label });
+      const wrong = this.#find('named', { kind: 'slug', name: label });
       if (wrong === null || wrong.kind === 'need') return wrong;
     }
     if (defaultCluster === null) return refuse(REFUSALS.clusterUnknown);
-    return this.#find({ kind: 'slug', name: defaultCluster });
+    return this.#find('fallback', { kind: 'slug', name: defaultCluster });
   }
 
   #clusterOfCaller(): Decision | null {
     const { host, actCluster } = this.#request;
     const caller = this.#caller;
     if (actCluster !== null) {
-      return caller?.kind === 'key' ? refuse(REFUSALS.actingKey) : this.#find(named(actCluster));
+      return caller?.kind === 'key'
+        ? refuse(REFUSALS.actingKey)
+        : this.#find('named', named(actCluster));
     }
     if (!this.#config.sharedHosts.has(host)) return this.#clusterOfHost();
     if (caller?.kind !== 'key') return refuse(REFUSALS.clusterUnknown);
-    return this.#find({ kind: 'id', name: caller.clusterId });
+    return this.#find('named', { kind: 'id', name: caller.clusterId });
   }
 
-  #find(by: ClusterName): Decision | null {
-    const cluster = this.#facts.clusters.get(by.name);
-    if (cluster === undefined) return { kind: 'need', need: 'cluster', by };
+  #find(what: 'named' | 'fallback', by: ClusterName): Decision | null {
+    const cluster = this.#facts[what];
+    if (cluster === undefined) return { kind: 'need', need: what, by };
     if (cluster === null) return refuse(REFUSALS.clusterUnknown);
     this.#cluster = cluster;
     return null;
@@ -298,7 +302,7 @@ class Deciding {
         ? refuse(REFUSALS.routeBlocked)
         : refuse(REFUSALS.wrongCluster);
     }
-    const role = this.#role(caller, cluster);
+    const role = this.#role(caller);
     if (role === undefined) {
       const userId = caller.kind === 'session' ? caller.userId : '';
       return { kind: 'need', need: 'role', userId, clusterId: cluster.id };
@@ -306,10 +310,10 @@ class Deciding {
     return role === null ? this.#forbidden() : null;
   }
 
-  /** A session's role on the cluster; a key is "key" there. */
-  #role(caller: Caller, cluster: ClusterView): Role | 'key' | null | undefined {
+  /** A session's role on the cluster; a key is "key" there. undefined: it was not found out yet. */
+  #role(caller: Caller): Role | 'key' | null | undefined {
     if (caller.kind === 'key') return 'key';
-    return this.#isLiveOperator(caller) ? 'admin' : this.#facts.roles.get(cluster.id);
+    return this.#isLiveOperator(caller) ? 'admin' : this.#facts.role;
   }
 
   #authorized(): Decision | null {
@@ -320,7 +324,7 @@ class Deciding {
     const isAllowed =
       caller.kind === 'key'
         ? caller.scopes.some((scope) => scopes.includes(scope))
-        : roles.some((role) => role === this.#role(caller, cluster));
+        : roles.some((role) => role === this.#role(caller));
     return isAllowed ? null : this.#forbidden();
   }
 
