@@ -12,6 +12,7 @@ import { runGateway } from './gateway/run-gateway.js';
 import { runGatewayPushes } from './gateway/run-gateway-pushes.js';
 import { GROWTH_USAGE, readGrowthOptions } from './growth/options.js';
 import { runGrowth } from './growth/run-growth.js';
+import { HOSTILE_USAGE, readHostileOptions } from './hostile/options.js';
 import { runHostile } from './hostile/run-hostile.js';
 import { LOAD_USAGE, type LoadOptions, readLoadOptions } from './load/options.js';
 import { runLoad, type Starter } from './load/run-load.js';
@@ -24,9 +25,6 @@ const PRICES_USAGE = `npm run bench -- --prices
 
 const GATEWAY_USAGE = `npm run bench -- --gateway
   what the gateway itself takes: memory of 100,000 keys and 10,000 clusters, time of a request`;
-
-const HOSTILE_USAGE = `npm run bench -- --hostile
-  what clients of one front thread notice of a hostile client of another`;
 
 const GATEWAY_PUSHES_USAGE = `npm run bench -- --gateway-pushes
   a single push through the gateway beside one at the plain port, with 0 and 1 front threads`;
@@ -85,7 +83,7 @@ await runProgram(USAGE, async (commandLine) => {
   const asksFor = (option: string): boolean =>
     commandLine.some((word) => word === option || word.startsWith(`${option}=`));
   if (asksFor('--prices')) await runPrices();
-  else if (asksFor('--hostile')) await runHostile();
+  else if (asksFor('--hostile')) await runHostile(readHostileOptions(commandLine));
   else if (asksFor('--gateway-pushes')) await runGatewayPushes();
   else if (asksFor('--gateway')) await runGateway();
   else if (asksFor('--client')) await runClient(readClientOptions(commandLine));

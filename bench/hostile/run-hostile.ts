@@ -16,7 +16,8 @@ import { type Address, HttpConnection } from '../rig/http-connection.js';
 import { HttpExchange } from '../rig/http-exchange.js';
 import { NodeProcess } from '../rig/node-process.js';
 import { Scratch } from '../rig/scratch.js';
-import { HOSTILE_ATTACKS, type HostileOrder, LARGE_MESSAGES, LARGE_QUEUE } from './attacks.js';
+import { type HostileOrder, LARGE_MESSAGES, LARGE_QUEUE } from './attacks.js';
+import type { HostileOptions } from './options.js';
 import {
   measureShares,
   SHARES,
@@ -28,8 +29,6 @@ import {
 import { type Loop, loopsOfClients } from './thread-places.js';
 
 const PROGRAM = fileURLToPath(new URL('./attack-program.js', import.meta.url));
-const THREADS = [0, 2];
-const ROUNDS = 3;
 const SECONDS = 4;
 const PREPARED_SECONDS_MAX = 60;
 /** The node has nothing to do after so long. */
@@ -179,10 +178,14 @@ async function fill(address: Address): Promise<void> {
   exchange.close();
 }
 
-async function startNode(scratch: Scratch, threads: number): Promise<NodeProcess> {
+async function startNode(
+  scratch: Scratch,
+  threads: number,
+  entry: string | undefined,
+): Promise<NodeProcess> {
   const directory = scratch.directory('hostile');
   const node = new NodeProcess({
-    entry: nodeEntry(undefined),
+    entry: nodeEntry(entry),
     port: await freePort(),
     dataDirectory: directory,
     logFile: join(directory, 'node.log'),
@@ -196,17 +199,21 @@ async function startNode(scratch: Scratch, threads: number): Promise<NodeProcess
 /** By attack: each round, in the seconds before it and under it. */
 type Runs = Map<string, { readonly peace: Window[]; readonly attacked: Window[] }>;
 
-async function measure(scratch: Scratch, threads: number): Promise<Runs> {
-  const node = await startNode(scratch, threads);
+async function measure(scratch: Scratch, threads: number, options: HostileOptions): Promise<Runs> {
+  const node = await startNode(scratch, threads, options.entry);
   try {
-    return await measureNode(scratch, node, threads);
+    return await measureNode(scratch, node, threads, options);
   } finally {
     await node.kill();
   }
 }
 
-async function measureNode(scratch: Scratch, node: NodeProcess, threads: number): Promise<Runs> {
-  const { address, pid } = node;
+async function measureNode(
+  scratch: Scratch,
+  { address, pid }: NodeProcess,
+  threads: number,
+  { attacks, rounds }: HostileOptions,
+): Promise<Runs> {
   await fill(address);
   const honest = new HonestPushes(address, pid);
   const { own, other: loop } = await honest.open();
@@ -215,8 +222,9 @@ async function measureNode(scratch: Scratch, node: NodeProcess, threads: number)
   const subject = subjectOf(pid, own, loop);
   await honest.run(SECONDS);
   const runs: Runs = new Map();
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const attack of Object.keys(HOSTILE_ATTACKS)) {
+  for (let round = 0; round < rounds; round++) {
+    for (const attack of attacks) {
+      process.stderr.write(`${threads} threads, round ${round + 1}: ${attack}\n`);
       const row = runs.get(attack) ?? { peace: [], attacked: [] };
       runs.set(attack, row);
       row.peace.push(await measured(honest, subject, null));
@@ -256,17 +264,17 @@ function usOfPush(ms: number): number {
   return (ms * 1000) / (SECONDS * PUSHES_PER_SECOND);
 }
 
-export async function runHostile(): Promise<void> {
+export async function runHostile(options: HostileOptions): Promise<void> {
   const startedAt = new Date();
   const scratch = new Scratch();
   scratch.endOnSignals();
   try {
     const measured: Figure[] = [];
-    for (const threads of THREADS) {
-      measured.push(...figuresOf(threads, await measure(scratch, threads)));
+    for (const threads of options.httpThreads) {
+      measured.push(...figuresOf(threads, await measure(scratch, threads, options)));
     }
     const table = renderFigures(measured);
-    report({ kind: 'hostile', options: { jsonFile: undefined }, startedAt, measured, table });
+    report({ kind: 'hostile', options, startedAt, measured, table });
   } finally {
     scratch.close();
   }

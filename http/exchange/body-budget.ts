@@ -71,6 +71,12 @@ export class BodyBudget {
     return isWithin || smallOthers + wanted <= pool.smallBytesKept;
   }
 
+  /** Whether a large body would fit if all that is held were these bytes of other large ones. */
+  fitsBeside(share: BodyShare, otherBytes: number, bytes: number): boolean {
+    const { bytesMax, smallBytesKept } = this.#pools[share];
+    return otherBytes === 0 || otherBytes + bytes <= bytesMax - smallBytesKept;
+  }
+
   /** All that a body holds. */
   release(share: BodyShare, heldBytes: number): void {
     const pool = this.#pools[share];

@@ -85,7 +85,7 @@ class BodyReader implements Slow, LargeBody {
    */
   #pace: Pace | null = null;
   /** It takes turns with other large bodies. */
-  #takesTurns = false;
+  #takesTurns: boolean;
   /** Since when its connection is not read; null: it is. */
   #pausedMs: number | null = null;
   #isOver = false;
@@ -102,6 +102,8 @@ class BodyReader implements Slow, LargeBody {
     this.#exchange = exchange;
     this.#rim = rim;
     this.#announced = announced;
+    // What comes with its head must leave room to others already.
+    this.#takesTurns = announced >= TURN_BODY_BYTES_MIN;
     this.#share = share;
     this.#bytesMax = bytesMax;
     this.#done = done;

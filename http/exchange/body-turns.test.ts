@@ -235,6 +235,26 @@ describe('room', () => {
     expect(bodies.map(({ left }) => left / MIB)).toEqual([0, 5, 8]);
   });
 
+  test('of what comes while nobody has the turn only what can be completed is kept', () => {
+    const rig = new Rig(16 * MIB);
+    const first = rig.connect('a', 8 * MIB, { bytes: 2 * MIB, ms: 1001 });
+    const second = rig.connect('b', 8 * MIB);
+    rig.turnsOf(2);
+    // The first one loses its turn in the next turn of the loop, and then these come.
+    const late = ['c', 'd'].map((name) => rig.connect(name, 8 * MIB, { bytes: 3 * MIB }));
+    const bodies = [first, second, ...late];
+    for (let turns = 0; turns < 100; turns++) {
+      rig.turn();
+      for (const one of bodies) if (one.left === 0 && one.isOpen) rig.answer(one);
+    }
+    expect(bodies.map(({ left, isRefused }) => [left / MIB, isRefused])).toEqual([
+      [0, false],
+      [0, false],
+      [8, true],
+      [8, true],
+    ]);
+  });
+
   test('bodies that are read in part do not wait for each other', () => {
     const rig = new Rig(16 * MIB);
     const ways = { bytes: MIB / 4, ms: 100 };
@@ -334,6 +354,21 @@ describe('real connections', () => {
     expect(waiting()).toBe(0);
     held[0]?.send(PUSHED);
     expect(held).toHaveLength(1);
+  });
+
+  test('what comes with a head takes no room from the one that has the turn', async () => {
+    front = await TestFront.startPushed({ bodyBytesInFlightMax: 8 * MIB });
+    const request = pushOf(9 * MIB);
+    const [first, second, small] = [front.client(), front.client(), front.client()];
+    first.send(request.subarray(0, 1.5 * MIB));
+    await until(() => front.rim.budget.used('growing') >= 1.5 * MIB);
+    second.send(pushOf(2 * MIB).subarray(0, MIB / 4));
+    // A head that tells much and brings little costs nobody anything, and waits.
+    small.send(pushOf(2 * MIB).subarray(0, 1000));
+    expect((await second.answer()).status).toBe(503);
+    first.send(request.subarray(1.5 * MIB));
+    expect((await first.answer()).status).toBe(201);
+    expect(front.server.inFlight()).toBe(1);
   });
 
   test('one that waits is read when what takes its room is answered', async () => {

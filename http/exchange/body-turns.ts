@@ -17,9 +17,11 @@
  *   not refused afterwards. While the room is taken the line waits, with nothing read, until a
  *   large body is answered. The reader of a body bounds its wait (`body-reader.ts`).
  * - What comes before a turn (with a head, or until a pause counts) is kept only where it leaves
- *   the one that has the turn its room; else its body is refused.
- *   So bodies that are read in part never wait for each other: what had room for its rest when it
- *   had the turn last has it until another one had the turn, and that one has room for its own.
+ *   the one that has the turn its room, and where all of its body has room beside what the others
+ *   hold of theirs; else its body is refused.
+ *   So bodies that are read in part never wait for each other: each had room for its rest beside
+ *   those that hold something since before it grew last. The one that grew last can be completed,
+ *   then the one before it, and so on; whoever is completed earlier gives room to all of them.
  * - A turn goes to the first in the line from another address than the last one, or to the first:
  *   a client with many connections waits for its own bodies, others for one of them.
  * - Behind a turn of the loop that took long no large body is read for as long as it took, 50 ms at
@@ -67,6 +69,8 @@ export class BodyTurns {
   readonly #nowMs: () => number;
   readonly #soon: (run: () => void) => void;
   readonly #after: (ms: number, run: () => void) => void;
+  /** Those that have begun to take turns and are not complete, paused or not. */
+  readonly #partial = new Set<LargeBody>();
   /** Those that are paused, but for the one that has the turn. */
   readonly #line: LargeBody[] = [];
   /** Has the turn. */
@@ -109,6 +113,7 @@ export class BodyTurns {
    */
   read(one: LargeBody, bytes: number): boolean {
     const nowMs = this.#begin();
+    this.#partial.add(one);
     if (one !== this.#current) {
       const isFree = this.#current === null && this.#line.length === 0;
       if (isFree && nowMs >= this.#restUntilMs && this.#fits(one)) {
@@ -130,15 +135,29 @@ export class BodyTurns {
     return !this.#isResting;
   }
 
-  /** Whether `bytes` more of it leave the one that has the turn the room for the rest of it. */
+  /**
+   * Whether `bytes` more of it leave the one that has the turn the room for the rest of it, and
+   * whether it can have its own rest once that one and all that are complete have gone. What counts
+   * as a small body has the room of those.
+   */
   leavesRoom(one: LargeBody, bytes: number): boolean {
     const current = this.#current;
-    if (current === null || current === one || current.share !== one.share) return true;
-    return this.#budget.fits(one.share, one.reservedBytes, bytes + current.missingBytes);
+    const { share, reservedBytes, missingBytes } = one;
+    if (current === one || !this.#budget.isLarge(reservedBytes + bytes)) return true;
+    if (current?.share === share) {
+      if (!this.#budget.fits(share, reservedBytes, bytes + current.missingBytes)) return false;
+    }
+    let otherBytes = 0;
+    for (const other of this.#partial) {
+      const isBeside = other !== one && other !== current && other.share === share;
+      if (isBeside && this.#budget.isLarge(other.reservedBytes)) otherBytes += other.reservedBytes;
+    }
+    return this.#budget.fitsBeside(share, otherBytes, reservedBytes + missingBytes);
   }
 
   /** It is complete, or nobody reads it any more. */
   leave(one: LargeBody): void {
+    this.#partial.delete(one);
     if (one === this.#current) this.#current = null;
     else {
       const place = this.#line.indexOf(one);
