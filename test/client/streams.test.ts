@@ -1,6 +1,7 @@
 /**
  * Goal: streams and a real node understand each other, and a worker that is killed in mid-cycle
- * changes nothing. Method: one node for the file; each test has a queue of its own.
+ * changes nothing. Method: one node for the file; each test has a queue of its own, and they run
+ * side by side, since they wait for windows and leases.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +13,7 @@ import {
   tokenBucketGate,
   type Windowed,
 } from '@svc/client';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, type ExpectStatic, test } from 'vitest';
 import { uniqueQueue, useNode } from '../contract/node-fixture.js';
 import { endWithThisProcess } from '../process/node-under-test.js';
 
@@ -39,7 +40,7 @@ const sales = (from: number, to: number, partitions = 1) =>
   }));
 
 /** All that a queue holds, by `count` messages or more. */
-async function held<Data>(queue: string, count: number): Promise<Data[]> {
+async function held<Data>(expect: ExpectStatic, queue: string, count: number): Promise<Data[]> {
   const found: Data[] = [];
   const reader = client.queue<Data>(queue).group('reader').batch(500).partitions(64);
   const take = async () => {
@@ -61,7 +62,9 @@ async function pending(queue: string, group: string): Promise<number> {
 const sumOf = (windows: readonly Windowed<number>[]) =>
   windows.reduce((sum, { value }) => sum + value, 0);
 
-test('a worker is killed between pop and commit, and another one takes over', async () => {
+test.concurrent('a worker is killed between pop and commit, and another one takes over', async ({
+  expect,
+}) => {
   const [queue, out] = [uniqueQueue('killed'), uniqueQueue('killed-out')];
   await client.queue(queue).push(sales(0, 60, 3));
   const program = `
@@ -95,7 +98,7 @@ test('a worker is killed between pop and commit, and another one takes over', as
   // It closes all windows.
   const last = [0, 1, 2].map((p) => ({ payload: { n: 0, at: 1e6 }, partition: `p${p}` }));
   await client.queue(queue).push(last);
-  const windows = await held<Windowed<number>>(out, 18);
+  const windows = await held<Windowed<number>>(expect, out, 18);
   expect(new Set(windows.map(({ key, windowStart }) => `${key} ${windowStart}`)).size).toBe(18);
   for (const { key, windowStart, windowEnd, value } of windows) {
     const inside = sales(0, 60, 3).filter(
@@ -106,7 +109,9 @@ test('a worker is killed between pop and commit, and another one takes over', as
   expect(runner.metrics().errors).toBe(0);
 });
 
-test('windows of silent partitions close once, with two workers, and after a restart', async () => {
+test.concurrent('windows of silent partitions close once, also after a restart', async ({
+  expect,
+}) => {
   const [queue, out] = [uniqueQueue('silent'), uniqueQueue('silent-out')];
   const stream = Stream.from<Sale>(queue)
     .keyBy(({ n }) => n % 5)
@@ -140,7 +145,7 @@ test('windows of silent partitions close once, with two workers, and after a res
   expect(await take()).toBe(total);
 });
 
-test('another chain of operators needs reset, which begins anew', async () => {
+test.concurrent('another chain of operators needs reset, which begins anew', async ({ expect }) => {
   const queue = uniqueQueue('reset');
   await client.queue(queue).push(sales(0, 3));
   const sums = Stream.from(client.queue<Sale>(queue)).windowCron({ every: 'week' });
@@ -169,7 +174,7 @@ test('another chain of operators needs reset, which begins anew', async () => {
   await second.ended;
 });
 
-test('gates keep the order and the rate', async () => {
+test.concurrent('gates keep the order and the rate', async ({ expect }) => {
   const [queue, out] = [uniqueQueue('gated'), uniqueQueue('gated-out')];
   await client.queue(queue).push(sales(0, 12));
   const source = client.queue<Sale>(queue).leaseTime('1s');
@@ -182,7 +187,9 @@ test('gates keep the order and the rate', async () => {
     .gate(slidingWindowGate({ limit: 6, window: '1s' }))
     .to(client.queue<number>(`${out}.slow`))
     .run({ queryId: `${queue}.again`, maxWaitMillis: 100 });
-  expect(await held(`${out}.slow`, 12)).toEqual(sales(0, 12).map(({ payload: { n } }) => n));
+  expect(await held(expect, `${out}.slow`, 12)).toEqual(
+    sales(0, 12).map(({ payload: { n } }) => n),
+  );
   expect(gated.metrics()).toMatchObject({ messages: 12, outputs: 12, errors: 0 });
   expect(gated.metrics().denied).toBeGreaterThan(0);
   await gated.stop();

@@ -1,14 +1,14 @@
 // Goal: a standby that knows the token reads the log by plain HTTP on the port between nodes;
 // strangers learn nothing, cost little, and disturb neither standbys nor nodes (standby-link 9).
-// Method: raw sockets and the client of Node against a whole port on a clock that runs ten times as
-// fast, while an honest pair of nodes goes on speaking.
+// Method: raw sockets and the client of Node against a whole port, while an honest pair of nodes
+// goes on speaking; deadlines come when a test says so, or ten times as fast.
 
 import { Agent, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { AnswerReader, READ_PATH, SEED_PATH, type SourceEntry, TOKEN_HEADER } from '@svc/standby';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Clock, SystemClock } from '../system/clock.js';
+import { type Cancel, type Clock, SystemClock } from '../system/clock.js';
 import { createLogger } from '../system/logging.js';
 import {
   connected,
@@ -29,6 +29,38 @@ const MIB = 1024 * 1024;
 const SYSTEM = new SystemClock();
 /** For tests that wait for a deadline. A busy machine makes it late, so the others do without. */
 const FAST = new FastClock();
+
+/** Runs as fast as any, and `leap` brings what is due later. */
+class LeapingClock implements Clock {
+  readonly #waiting = new Map<() => void, number>();
+  wallUs = () => SYSTEM.wallUs();
+  nowMs = () => SYSTEM.nowMs();
+  soon = (work: () => void) => SYSTEM.soon(work);
+  every = (periodMs: number, work: () => void) => SYSTEM.every(periodMs, work);
+
+  after(delayMs: number, work: () => void): Cancel {
+    const dueMs = this.nowMs() + delayMs;
+    const run = () => {
+      cancel();
+      work();
+    };
+    const cancelTimer = SYSTEM.after(delayMs, run);
+    const cancel = () => {
+      this.#waiting.delete(run);
+      cancelTimer();
+    };
+    this.#waiting.set(run, dueMs);
+    return cancel;
+  }
+
+  /** Runs what is due within `ms`, the earliest first. */
+  leap(ms: number): void {
+    const untilMs = this.nowMs() + ms;
+    const due = [...this.#waiting].filter(([, dueMs]) => dueMs <= untilMs);
+    for (const [run] of due.sort(([, a], [, b]) => a - b)) if (this.#waiting.has(run)) run();
+  }
+}
+
 const NODES = { clock: SYSTEM };
 
 let world: PeerWorld;
@@ -255,6 +287,8 @@ test('a node that is not open says so', async () => {
 });
 
 test('a crowd of strangers takes nobody’s place', async () => {
+  const clock = new LeapingClock();
+  await openAgain(SECRET, clock);
   fill(20, 100_000);
   const starts = ['POST', 'GET / HTTP/1.1\r\nx', head(`x: ${'y'.repeat(2000)}`), head('\r\n')];
   let most = 0;
@@ -274,7 +308,10 @@ test('a crowd of strangers takes nobody’s place', async () => {
   }
   expect(most).toBeLessThanOrEqual(32);
   expect(a.count('too_many_connections')).toBe(0);
-  await until('all but the last have gone', () => server.counts.connections <= 1, 20_000);
+  await until('all but the last have gone', () => {
+    clock.leap(5000);
+    return server.counts.connections <= 1;
+  });
   await unharmed();
 });
 
@@ -331,7 +368,8 @@ test('a second request before the answer to the first ends the connection', asyn
 });
 
 test('a reader that never reads holds little, and is cut off', async () => {
-  await openAgain(SECRET, FAST);
+  const clock = new LeapingClock();
+  await openAgain(SECRET, clock);
   fill(640, 100_000);
   const socket = await world.dial(a.port);
   socket.pause();
@@ -347,6 +385,7 @@ test('a reader that never reads holds little, and is cut off', async () => {
   await pause(500);
   expect(log.readBytes).toBe(before);
   await unharmed();
+  clock.leap(30_000);
   await until('it is cut off', () => reads.size === 0 && server.counts.connections === 0);
   expect(log.readBytes).toBe(before);
 });
@@ -406,11 +445,18 @@ test('connections of those who know the token are bounded too', async () => {
 });
 
 test('a connection at rest ends by and by, and all at once when the node stops', async () => {
-  await openAgain(SECRET, FAST);
+  const clock = new LeapingClock();
+  await openAgain(SECRET, clock);
   fill(3, 10);
   await ask({});
-  expect(server.counts.connections).toBe(1);
-  await until('it is idle for too long', () => server.counts.connections === 0, 9000);
+  await until('it is at rest', () => server.counts.connections === 1);
+  clock.leap(50_000);
+  await ask({});
+  clock.leap(50_000);
+  expect(server.counts.connections, 'the rest begins anew').toBe(1);
+  clock.leap(60_000);
+  expect(server.counts.connections, 'it is idle for too long').toBe(0);
+  // The agent learns of it.
   await pause(50);
   const waiting = ask({ after: 3, afterTerm: 1, waitMs: 30_000 });
   const failed = waiting.then(
