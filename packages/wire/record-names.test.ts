@@ -17,6 +17,8 @@ test.each([
   [planCodeOf, 'dedicated-s', 'dedicated-s'],
   [planCodeOf, '1a', null],
   [emailOf, ' A@B.c ', 'a@b.c'],
+  [emailOf, 'É@b.c', 'é@b.c'],
+  [emailOf, '\u212Aate@b.c', null],
   [emailOf, 'a', null],
   [emailOf, '@b', null],
   [emailOf, 'a@b@c', null],

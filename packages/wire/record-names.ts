@@ -30,9 +30,14 @@ export function planCodeOf(value: unknown): string | null {
   return typeof value === 'string' ? matching(value, PLAN_CODE) : null;
 }
 
-/** Lower case. One `@` with something on both sides, and no blanks: mail itself is stricter. */
+/**
+ * Lower case. One `@` with something on both sides, and no blanks: mail itself is stricter. Signs
+ * that only look like letters, as that of kelvin does, are refused: in lower case they are the
+ * letters, and the address would be somebody else's.
+ */
 export function emailOf(value: unknown): string | null {
   if (typeof value !== 'string') return null;
+  if (value.normalize('NFC') !== value) return null;
   const email = value.trim().toLowerCase();
   return email.length > EMAIL_LENGTH_MAX ? null : matching(email, EMAIL);
 }
