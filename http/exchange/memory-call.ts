@@ -62,6 +62,11 @@ export interface Identity {
   readonly caller: Caller;
   /** A UUID in canonical form; the one that clients cannot name is allowed here. */
   readonly tenant: string;
+  /**
+   * Bytes of a payload, where only the front finds out how many there are: of a timer that comes
+   * compressed. Absent or null: the front's own bound.
+   */
+  readonly payloadBytesMax?: number | null;
 }
 
 export interface AnswerHead {

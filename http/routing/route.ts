@@ -44,6 +44,8 @@ export interface Call<Params = PathParams, Query = string, Body = Buffer> {
   readonly subject: string | null;
   /** What that token allows; null where `subject` is null for want of a token. */
   readonly roles: RoleSet | null;
+  /** Of a payload that comes compressed; null: as many as the endpoint takes. */
+  readonly payloadBytesMax: number | null;
   /** The `{...}` segments of the path, decoded. */
   readonly params: Params;
   /** The values of the parameters; without any, what stands behind `?`, not decoded. */

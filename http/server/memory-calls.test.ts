@@ -479,6 +479,28 @@ describe('whoever vouches for a caller', () => {
     expect(codes).toEqual([true, false]);
   });
 
+  test.each([
+    ['/api/v1/timers', (op: object) => [op]],
+    ['/api/v1/transaction', (op: object) => ({ timers: [op] })],
+  ])('says how long a compressed payload of %s may become', async (target, bodyOf) => {
+    // `{"a":1}`, in a block as it is.
+    const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x20, 7, 7 * 8 + 1, 0, 0]);
+    const payload = Buffer.concat([head, Buffer.from('{"a":1}')]).toString('base64');
+    const names = { op: 'schedule', queue: 'q', timerKey: 'k', txn: 't', delayMs: 1 };
+    const body = Buffer.from(JSON.stringify(bodyOf({ ...names, payload, payloadZstd: true })));
+    for (const [payloadBytesMax, submitted] of [
+      [6, 0],
+      [7, 1],
+      [null, 2],
+    ] as const) {
+      const caller = { ...callerOf('admin'), roles: ROLE_BITS.admin };
+      const identity = { caller, tenant: DEFAULT_TENANT, payloadBytesMax };
+      const client = new Client().ask({ method: 'POST', target, body, identity });
+      if (payloadBytesMax === 6) await expect.poll(() => client.status).toBe(413);
+      await expect.poll(() => front.service.submitted.length).toBe(submitted);
+    }
+  });
+
   test('lets it do what its roles allow', () => {
     const client = push(identityOf('read-only'));
     expect([client.status, front.service.submitted]).toEqual([403, []]);

@@ -413,6 +413,7 @@ class FrontServer implements HttpServer {
     const { exchange, head } = arrival;
     const subject = caller?.subject ?? null;
     const roles = caller?.roles ?? null;
+    const payloadBytesMax = arrival.identity?.payloadBytesMax ?? null;
     const { route, params } = match;
     if (this.#elsewhere?.serves(route)) {
       this.#passOn(arrival, this.#elsewhere, route.body);
@@ -436,11 +437,32 @@ class FrontServer implements HttpServer {
     const query = head.getQuery();
     const page = WHOLE_LIST;
     if (route.body === null) {
-      route.handle(front, { exchange, tenant, subject, roles, params, query, page, body: NO_BODY });
+      const body = NO_BODY;
+      route.handle(front, {
+        exchange,
+        tenant,
+        subject,
+        roles,
+        payloadBytesMax,
+        params,
+        query,
+        page,
+        body,
+      });
       return;
     }
     this.#readBody(arrival, route.body, (body) =>
-      this.#handleWithBody(match, { exchange, tenant, subject, roles, params, query, page, body }),
+      this.#handleWithBody(match, {
+        exchange,
+        tenant,
+        subject,
+        roles,
+        payloadBytesMax,
+        params,
+        query,
+        page,
+        body,
+      }),
     );
   }
 

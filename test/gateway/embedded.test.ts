@@ -156,6 +156,31 @@ test('the broker grants what the plan has, and the gateway refuses what it has n
   expect(codeOf(query)).toBe('403 feature_gated');
 });
 
+test('a compressed timer is held to the payload that it becomes', async () => {
+  const { api_key: key } = await bootstrap('timers', { plan: 'free' });
+  const statuses: number[] = [];
+  for (const blocks of [2, 3]) {
+    const names = { op: 'schedule', queue: 'q', timerKey: `${blocks}`, txn: `${blocks}` };
+    const payload = repeated(blocks).toString('base64');
+    const operations = [{ ...names, delayMs: 60_000, payload, payloadZstd: true }];
+    statuses.push((await ask('timers', key, 'POST', 'timers', { operations })).status);
+  }
+  expect(statuses).toEqual([200, 413]);
+});
+
+/** A zstd frame of a few bytes, of so many blocks of 128 KiB; the plan allows two of them. */
+function repeated(blocks: number): Buffer {
+  const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0]);
+  head.writeUInt32LE(blocks * 131_072, 5);
+  const parts = Array.from({ length: blocks }, (_, i) => {
+    const block = Buffer.from([0, 0, 0, 0x31]);
+    const isLast = i === blocks - 1;
+    block.writeUIntLE(131_072 * 8 + 2 + (isLast ? 1 : 0), 0, 3);
+    return block;
+  });
+  return Buffer.concat([head, ...parts]);
+}
+
 test('a person logs in, makes a key that works, and takes it back', async () => {
   const password = 'a good password';
   await bootstrap('people', { password });

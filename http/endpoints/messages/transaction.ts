@@ -224,13 +224,14 @@ function counterOf({ meters, service }: Front, { ops }: KvCall): TransactionCall
 /** Their payloads may have to be decompressed before. */
 function submitWithTimers(
   front: Front,
-  { exchange, tenant, subject }: Call<unknown>,
+  request: Call<unknown>,
   command: TransactionCall,
   timers: readonly SoundTimerOp[],
   pass: Pass,
 ): void {
+  const { exchange, tenant, subject } = request;
   exchange.handBody();
-  plainTimers(front.timers.zstd, tenant, timers, (plain) => {
+  plainTimers(front.timers.zstd, request, timers, (plain) => {
     if (plain !== 'overloaded' && !(plain instanceof TimerFault)) {
       const call = { kind: 'timers', tenant, producerSub: subject, ops: plain } as const;
       submit(front, exchange, { ...command, timers: call }, renderer, pass);

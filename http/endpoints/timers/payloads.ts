@@ -5,6 +5,7 @@
 import type { TimerOp } from '@svc/engine';
 import type { Decompressed, Zstd } from '../../exchange/zstd.js';
 import { isStoredJson } from '../../json/stored-json.js';
+import type { AnyCall } from '../../routing/route.js';
 import { type SoundTimerOp, TimerFault } from './ops.js';
 
 /** Bound of one payload: sixteen times the bytes that may be sent of it. */
@@ -15,10 +16,13 @@ const EMPTY = new Uint8Array(0);
 
 export type PlainTimers = readonly TimerOp[] | TimerFault | 'overloaded';
 
-/** `done` runs once; in this call when nothing is compressed. */
+/**
+ * `payloadBytesMax`: of one that comes compressed; null: the endpoint's own bound. `done` runs
+ * once; in this call when nothing is compressed.
+ */
 export function plainTimers(
   zstd: Zstd,
-  tenant: string,
+  { tenant, payloadBytesMax }: Pick<AnyCall, 'tenant' | 'payloadBytesMax'>,
   ops: readonly SoundTimerOp[],
   done: (plain: PlainTimers) => void,
 ): void {
@@ -35,7 +39,7 @@ export function plainTimers(
       }
       let isWaiting = false;
       let isOver = false;
-      const bytesMax = Math.min(PAYLOAD_BYTES_MAX, bytesLeft);
+      const bytesMax = Math.min(payloadBytesMax ?? PAYLOAD_BYTES_MAX, PAYLOAD_BYTES_MAX, bytesLeft);
       zstd.decompress(tenant, op.payload, bytesMax, (result) => {
         const payload = payloadOf(result, index);
         if (payload === 'overloaded' || payload instanceof TimerFault) {

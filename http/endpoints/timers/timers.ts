@@ -53,7 +53,8 @@ export const timersEndpoint = endpoint({
     ...SURFACE_REFUSALS,
     507: STORAGE_FULL,
   },
-  handle: (front, { exchange, tenant, subject, body }) => {
+  handle: (front, request) => {
+    const { exchange, tenant, subject, body } = request;
     const { limits, zstd } = front.timers;
     let pass: Pass | null = null;
     let ops: readonly SoundTimerOp[];
@@ -80,7 +81,7 @@ export const timersEndpoint = endpoint({
       return;
     }
     exchange.handBody();
-    plainTimers(zstd, tenant, ops, (plain) => {
+    plainTimers(zstd, request, ops, (plain) => {
       if (plain === 'overloaded' || plain instanceof TimerFault) {
         pass.settle({ kind: 'refused' });
         answerLater(front, exchange, plain);

@@ -15,6 +15,7 @@ import {
 } from '@svc/http/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../base/clock.fake.js';
+import { fakeCluster } from '../base/cluster-view.fake.js';
 import { REFUSALS } from '../base/refusal.js';
 import { AddressRates } from '../edge/address-rates.js';
 import { ClientAddresses } from '../edge/client-address.js';
@@ -50,7 +51,7 @@ let gatePage: (request: OwnRequest) => Promise<OwnAnswer | null>;
 let finished: Parameters<Admitted['finish']>[0][] = [];
 
 function admitted(given: Partial<Admitted> = {}): Admitted {
-  const cluster = { id: 'c', brokerTenant: TENANT } as Admitted['passed']['cluster'];
+  const cluster = fakeCluster({ id: 'c', brokerTenant: TENANT });
   return {
     kind: 'admitted',
     passed: { cluster, target: { isPop: false } } as Admitted['passed'],

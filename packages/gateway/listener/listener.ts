@@ -474,7 +474,8 @@ export class GatewayListener {
   #identity(cluster: ClusterView | null, { isFacade }: RelayedRequest): Identity {
     const hasTenant = cluster !== null && this.#config.hasTenants;
     const tenant = hasTenant ? cluster.brokerTenant : DEFAULT_TENANT;
-    return { caller: isFacade ? FACADE : GATEWAY, tenant };
+    const payloadBytesMax = cluster?.limits.max_payload_bytes ?? null;
+    return { caller: isFacade ? FACADE : GATEWAY, tenant, payloadBytesMax };
   }
 }
 
