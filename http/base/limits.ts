@@ -69,16 +69,17 @@ export const STREAM_CYCLE_ITEMS_MAX = 50_000;
  * 160 MiB for pushes 32 clients that put 4 MiB of values a call took a node 40 to 80 MiB further,
  * and not one call more was done.
  *
- * Bodies are held between admission and answer, over all connections. Of 112 MiB large bodies take
- * 84: one of the largest size and some ordinary ones, or, while nothing else large is there, one of
- * any size. Acks have their own share, so that pushes cannot keep them out.
+ * Bodies are held between admission and answer, over all connections. Of 112 MiB one owner's large
+ * bodies take 84: one of the largest size and some ordinary ones, or, while nothing else large is
+ * there, one of any size. What others find beside those stands in `body-budget.ts`. Acks have their
+ * own share, so that pushes cannot keep them out.
  */
 export const BODY_BYTES_IN_FLIGHT_DEFAULT = 112 * 1_048_576;
 export const DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT = 64 * 1_048_576;
 
 /**
- * Bodies up to this size have a quarter of each share to themselves: of 64 MiB, 256 bodies of the
- * largest small size.
+ * Bodies up to this size have an eighth of each share to themselves, and a quarter beside the large
+ * bodies of one owner: of 64 MiB, 128 and 256 bodies of the largest small size.
  */
 export const SMALL_BODY_BYTES_MAX = 65_536;
 

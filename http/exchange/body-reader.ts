@@ -28,7 +28,7 @@ import {
   WHOLE_BODY_BYTES_MIN,
   WHOLE_BODY_FACTOR,
 } from '../base/limits.js';
-import { type BodyShare, countedBytes } from './body-budget.js';
+import { type BodyHolder, type BodyShare, countedBytes } from './body-budget.js';
 import type { LargeBody } from './body-turns.js';
 import { BODIES_OVERLOADED_REFUSAL, errorText } from './errors.js';
 import type { Exchange } from './exchange.js';
@@ -134,16 +134,12 @@ class BodyReader implements Slow, LargeBody {
     if (!this.#isOver && this.isOpen && this.#pausedMs === null) this.#takeTurn(0);
   }
 
-  get owner(): string {
-    return this.#exchange.owner;
+  get holder(): BodyHolder {
+    return this.#exchange;
   }
 
   get share(): BodyShare {
     return this.#share;
-  }
-
-  get reservedBytes(): number {
-    return this.#reserved;
   }
 
   get missingBytes(): number {
@@ -226,8 +222,9 @@ class BodyReader implements Slow, LargeBody {
       return false;
     }
     const more = bytes - this.#reserved;
-    const leavesRoom = !this.#takesTurns || this.#rim.bodies.leavesRoom(this, more);
-    if (!leavesRoom || !this.#exchange.reserveBody(this.#share, more)) {
+    const { bodies } = this.#rim;
+    const leavesRoom = !this.#takesTurns || bodies.leavesRoom(this, more);
+    if (!leavesRoom || !this.#exchange.reserveBody(this.#share, more, bodies.has(this))) {
       this.#refuseFor(length);
       return false;
     }

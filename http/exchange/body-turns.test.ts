@@ -15,7 +15,6 @@ const PUSH = '/api/v1/push';
 interface Connection extends LargeBody {
   /** Bytes that have not been read. */
   left: number;
-  reservedBytes: number;
   isPaused: boolean;
   isOpen: boolean;
   isRefused: boolean;
@@ -61,9 +60,8 @@ class Rig {
     const { bytes = MIB, ms = 1, owner = name, isOpen = true } = ways;
     const one: Connection = {
       left,
-      owner,
+      holder: { owner, bodyBytes: 0, upperBytes: 0, upperOwner: '' },
       share: 'growing',
-      reservedBytes: 0,
       get missingBytes() {
         return one.left;
       },
@@ -85,8 +83,7 @@ class Rig {
 
   answer(one: Connection): void {
     one.isOpen = false;
-    this.budget.release('growing', one.reservedBytes);
-    one.reservedBytes = 0;
+    this.budget.release('growing', one.holder);
     this.turns.look();
   }
 
@@ -101,8 +98,9 @@ class Rig {
         one.refuse();
         continue;
       }
-      if (!this.budget.reserve('growing', one.reservedBytes, count)) throw new Error('no room');
-      one.reservedBytes += count;
+      const isPromised = this.turns.has(one);
+      const isTaken = this.budget.reserve('growing', one.holder, count, isPromised);
+      if (!isTaken) throw new Error('no room');
       one.left -= count;
       if (one.left === 0) this.turns.leave(one);
       else one.isPaused = !this.turns.read(one, count);
@@ -280,8 +278,8 @@ describe('real connections', () => {
     const reserve = budget.reserve.bind(budget);
     const turns: number[] = [];
     let isOver = true;
-    budget.reserve = (share, heldBytes, bytes) => {
-      if (heldBytes < 2 * MIB && heldBytes + bytes >= 2 * MIB) {
+    budget.reserve = (share, body, bytes, isPromised) => {
+      if (body.bodyBytes < 2 * MIB && body.bodyBytes + bytes >= 2 * MIB) {
         if (isOver) {
           turns.push(0);
           isOver = false;
@@ -291,7 +289,7 @@ describe('real connections', () => {
         }
         turns.push((turns.pop() ?? 0) + 1);
       }
-      return reserve(share, heldBytes, bytes);
+      return reserve(share, body, bytes, isPromised);
     };
     return turns;
   }

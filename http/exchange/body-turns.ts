@@ -22,8 +22,9 @@
  *   So bodies that are read in part never wait for each other: each had room for its rest beside
  *   those that hold something since before it grew last. The one that grew last can be completed,
  *   then the one before it, and so on; whoever is completed earlier gives room to all of them.
- * - A turn goes to the first in the line from another address than the last one, or to the first:
- *   a client with many connections waits for its own bodies, others for one of them.
+ * - A turn goes to the first in the line of another owner (an address, or a tenant behind the
+ *   gateway) than the last one, or to the first: a client with many connections waits for its own
+ *   bodies, others for one of them.
  * - Behind a turn of the loop that took long no large body is read for as long as it took, 50 ms at
  *   most: what others wait for (a small body, its entry, its answer) needs several turns of the
  *   loop, and finds short ones.
@@ -36,14 +37,12 @@
  * was told: a head would cost its sender nothing and others their room.
  */
 
-import type { BodyBudget, BodyShare } from './body-budget.js';
+import { type BodyBudget, type BodyHolder, type BodyShare, isLargeBody } from './body-budget.js';
 
 export interface LargeBody {
-  /** Address of its client. */
-  readonly owner: string;
+  /** What the budget counts for it, and whose it is. */
+  readonly holder: BodyHolder;
   readonly share: BodyShare;
-  /** Bytes that the budget counts for it. */
-  readonly reservedBytes: number;
   /** Bytes that it needs beyond those: by its length, or by the longest one if none was told. */
   readonly missingBytes: number;
   /** False: its client has gone, or it was answered; it leaves when that is noticed. */
@@ -78,7 +77,7 @@ export class BodyTurns {
   /** It is paused for a moment. */
   #isResting = false;
   #untilMs = 0;
-  /** Address of the body that had the last turn. */
+  /** Owner of the body that had the last turn. */
   #lastOwner = '';
   /** What the one that has the turn brought in this turn of the loop. */
   #loopBytes = 0;
@@ -135,6 +134,11 @@ export class BodyTurns {
     return !this.#isResting;
   }
 
+  /** It has the turn: there was room for all of it. */
+  has(one: LargeBody): boolean {
+    return one === this.#current;
+  }
+
   /**
    * Whether `bytes` more of it leave the one that has the turn the room for the rest of it, and
    * whether it can have its own rest once that one and all that are complete have gone. What counts
@@ -142,17 +146,19 @@ export class BodyTurns {
    */
   leavesRoom(one: LargeBody, bytes: number): boolean {
     const current = this.#current;
-    const { share, reservedBytes, missingBytes } = one;
-    if (current === one || !this.#budget.isLarge(reservedBytes + bytes)) return true;
+    const { share, holder, missingBytes } = one;
+    if (current === one || !isLargeBody(holder.bodyBytes + bytes)) return true;
     if (current?.share === share) {
-      if (!this.#budget.fits(share, reservedBytes, bytes + current.missingBytes)) return false;
+      const { holder: its, missingBytes: rest } = current;
+      if (!this.#budget.leavesRoom(share, holder, bytes, its, rest)) return false;
     }
     let otherBytes = 0;
     for (const other of this.#partial) {
       const isBeside = other !== one && other !== current && other.share === share;
-      if (isBeside && this.#budget.isLarge(other.reservedBytes)) otherBytes += other.reservedBytes;
+      const { bodyBytes } = other.holder;
+      if (isBeside && isLargeBody(bodyBytes)) otherBytes += bodyBytes;
     }
-    return this.#budget.fitsBeside(share, otherBytes, reservedBytes + missingBytes);
+    return this.#budget.fitsBeside(share, otherBytes, holder.bodyBytes + missingBytes);
   }
 
   /** It is complete, or nobody reads it any more. */
@@ -172,7 +178,7 @@ export class BodyTurns {
   }
 
   #fits(one: LargeBody): boolean {
-    return this.#budget.fits(one.share, one.reservedBytes, one.missingBytes);
+    return this.#budget.fits(one.share, one.holder, one.missingBytes);
   }
 
   #begin(): number {
@@ -237,7 +243,7 @@ export class BodyTurns {
     for (const one of this.#line) {
       if (!one.isOpen || !this.#fits(one)) continue;
       chosen ??= one;
-      if (one.owner === this.#lastOwner) continue;
+      if (one.holder.owner === this.#lastOwner) continue;
       chosen = one;
       break;
     }
@@ -252,7 +258,7 @@ export class BodyTurns {
     this.#current = one;
     this.#isResting = false;
     this.#untilMs = this.#nowMs() + TURN_MS;
-    this.#lastOwner = one.owner;
+    this.#lastOwner = one.holder.owner;
     this.#loopBytes = 0;
     this.#idleLooks = 0;
   }

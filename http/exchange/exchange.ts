@@ -10,8 +10,7 @@
  * is rendered, and `send` renders it. A failure there is this request's alone: it is logged and
  * answered 500, and the broker learns that nobody received the answer.
  *
- * What holds: exactly one of `answered` and `gone` is reached, once, and then the rim has been
- * told, so that the number of requests in flight is exact.
+ * Exactly one of `answered` and `gone` is reached, once, and then the rim has been told.
  */
 import type { Refusal } from '@svc/engine';
 import { assert } from '../base/assert.js';
@@ -28,7 +27,7 @@ import {
 } from './answer-heads.js';
 import { AnswerProgress } from './answer-progress.js';
 import { type AnswerBody, AnswerText, BudgetedRoom, lengthOfText } from './answer-text.js';
-import type { BodyShare } from './body-budget.js';
+import { type BodyHolder, type BodyShare, isLargeBody } from './body-budget.js';
 import type { TrackedRequest } from './connections.js';
 import {
   ANSWERS_OVERLOADED_REFUSAL,
@@ -53,7 +52,7 @@ import type { Headers, TransportResponse } from './transport.js';
 const SCRATCH = Buffer.allocUnsafeSlow(STREAMED_ANSWER_BYTES_MIN);
 const NEXT_AFTER_HEADER = 'X-Svc-Next-After';
 
-export class Exchange implements UnreadAnswer, AnswerRoom {
+export class Exchange implements UnreadAnswer, AnswerRoom, BodyHolder {
   readonly #response: TransportResponse;
   readonly #rim: Rim;
   /** A HEAD request: lengths are told, bodies are not sent. */
@@ -62,7 +61,9 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   readonly #tracked: TrackedRequest | null;
   #state: 'open' | 'answering' | 'answered' | 'gone' = 'open';
   #share: BodyShare = 'growing';
-  #bodyBytes = 0;
+  bodyBytes = 0;
+  upperBytes = 0;
+  upperOwner = '';
   /** A command has taken the body over: its bytes count until `releaseBody`. */
   #bodyHanded = false;
   #answer: Uint8Array | null = null;
@@ -88,7 +89,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   /** Bytes reserved for the answer; only the budget of answers changes them. */
   reservedBytes = 0;
   #owner: string | null = null;
-  /** True once the budget of answers may know this exchange. */
+  /** The budget of answers may know it. */
   #isCounted = false;
   /** The connection is paused, and is read on when the answer is written, or before. */
   #isPaused = false;
@@ -135,20 +136,24 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
     this.#headers = [...kept, ...headers];
   }
 
-  /** For `bytes` more of the body than before. False: the budget is spent. */
-  reserveBody(share: BodyShare, bytes: number): boolean {
-    if (!this.#rim.budget.reserve(share, this.#bodyBytes, bytes)) return false;
+  /** For `bytes` more of the body than before. False: the budget is spent, or this owner's part. */
+  reserveBody(share: BodyShare, bytes: number, isPromised = false): boolean {
+    if (!this.#rim.budget.reserve(share, this, bytes, isPromised)) return false;
     this.#share = share;
-    this.#bodyBytes += bytes;
     return true;
   }
 
   // --- room for the answer ---------------------------------------------------------------------
 
-  /** The other end's address. */
+  /** Whose part of the budgets it takes: the other end's address, or who else was found out. */
   get owner(): string {
     this.#owner ??= Buffer.from(this.#response.getRemoteAddress()).toString('latin1');
     return this.#owner;
+  }
+
+  /** Before anything is reserved for its answer. */
+  countFor(owner: string): void {
+    this.#owner = owner;
   }
 
   /** A `Reply` has it. */
@@ -184,18 +189,17 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
 
   /** In place of the body, which is not needed any more, `bytes` count: what was read of it. */
   keepOfBody(bytes: number): void {
-    if (bytes >= this.#bodyBytes) return;
-    this.releaseBody();
-    this.reserveBody(this.#share, bytes);
+    if (bytes >= this.bodyBytes) return;
+    const wasLarge = isLargeBody(this.bodyBytes);
+    this.#rim.budget.reserve(this.#share, this, bytes - this.bodyBytes);
+    if (wasLarge) this.#rim.bodies.look();
   }
 
   releaseBody(): void {
-    if (this.#bodyBytes === 0) return;
-    const bytes = this.#bodyBytes;
-    this.#bodyBytes = 0;
-    const { budget, bodies } = this.#rim;
-    budget.release(this.#share, bytes);
-    if (budget.isLarge(bytes)) bodies.look();
+    if (this.bodyBytes === 0) return;
+    const wasLarge = isLargeBody(this.bodyBytes);
+    this.#rim.budget.release(this.#share, this);
+    if (wasLarge) this.#rim.bodies.look();
   }
 
   // --- reading the connection ------------------------------------------------------------------
@@ -203,8 +207,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   /**
    * Nothing is read from the connection until `readOn`, or until the answer is written: reading on
    * begins the native layer's idle limit, which only more of the body or an answer ends. One whose
-   * body is complete is therefore not read on before its answer. A client that goes meanwhile is
-   * noticed then.
+   * body is complete is not read on before its answer; a client that goes is noticed then.
    */
   pause(): void {
     if (this.#isPaused || this.#state !== 'open') return;
@@ -302,9 +305,8 @@ export class Exchange implements UnreadAnswer, AnswerRoom {
   }
 
   /**
-   * `text` is a byte string: every char code is one byte of UTF-8. A text that is not streamed goes
-   * to the native layer through one buffer, which that copies before it returns. A buffer for each
-   * answer would be allocated outside the heap, and collected later.
+   * `text` is a byte string. One that is not streamed goes to the native layer, which copies it at
+   * once, through one buffer: a buffer of its own would lie outside the heap until it is collected.
    */
   jsonByteText(status: Status, text: string): void {
     if (text.length >= STREAMED_ANSWER_BYTES_MIN) {

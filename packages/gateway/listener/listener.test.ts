@@ -67,11 +67,8 @@ function admitted(given: Partial<Admitted> = {}): Admitted {
 
 /** The pipeline asks for the body, and decides in a later turn. */
 function wanting(goOn: (body: Buffer) => Admitted): Admission {
-  return {
-    kind: 'body',
-    bytesMax: 1_000,
-    goOn: (body) => Promise.resolve(goOn(Buffer.from(body))),
-  };
+  const later = (body: Uint8Array) => Promise.resolve(goOn(Buffer.from(body)));
+  return { kind: 'body', bytesMax: 1_000, owner: 'c', goOn: later };
 }
 
 beforeEach(async () => {

@@ -391,6 +391,7 @@ export class GatewayListener {
 
   #readWanted(arrival: Arrival, wanted: BodyWanted, source: BodySource | null): void {
     if (source === null) throw new Error('a body is read once');
+    if (wanted.owner !== null) arrival.exchange.countFor(wanted.owner);
     const bytesMax = Math.min(wanted.bytesMax, this.#config.bodyBytesMax);
     this.#readBody(arrival, source, bytesMax, (body) => {
       try {
@@ -403,6 +404,7 @@ export class GatewayListener {
 
   #goOn(arrival: Arrival, admitted: Admitted, source: BodySource | null): void {
     const { cluster, target } = admitted.passed;
+    if (cluster !== null) arrival.exchange.countFor(cluster.id);
     const { body } = admitted;
     if (body !== null && isDirect(admitted, body)) this.#carryOut(arrival, admitted, cluster, body);
     else {

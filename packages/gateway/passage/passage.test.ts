@@ -108,12 +108,14 @@ async function gateway(more: Partial<PassageConfig> = {}, planCode = 'pro') {
   return { records, passage, limits, samples, told, call, key, keyOf, bearer, token };
 }
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 type Decided = Admitted | RefusedRequest;
 
 /** As a listener does: the body is handed over when it is asked for, and refused if too long. */
 function withBody(admission: MaybePromise<Admission>, body: Buffer): MaybePromise<Decided> {
   if (admission instanceof Promise) return admission.then((one) => withBody(one, body));
   if (admission.kind !== 'body') return admission;
+  expect(admission.owner).toMatch(UUID);
   if (body.length <= admission.bytesMax) return withBody(admission.goOn(body), body);
   return { kind: 'refused', refusal: REFUSALS.bodyTooLarge };
 }

@@ -114,6 +114,8 @@ export interface BodyWanted {
   readonly kind: 'body';
   /** A longer one is refused by whoever reads it: 413. */
   readonly bytesMax: number;
+  /** Whose part of the memory for bodies it takes; null: it is not known who sends it. */
+  readonly owner: string | null;
   /** The whole body, once. As `Passage.admit`, and never asks for it again. */
   goOn(body: Bytes): MaybePromise<Admission>;
 }
@@ -176,6 +178,14 @@ class Request implements BodyWanted {
 
   get bytesMax(): number {
     return this.#needs.config.bodyBytesMax;
+  }
+
+  /** A body that is read before its caller is known to belong to the cluster is the caller's. */
+  get owner(): string | null {
+    if (this.#passed !== null) return this.#passed.cluster?.id ?? null;
+    const { caller } = this.#facts;
+    if (caller === undefined || caller === null) return null;
+    return caller.kind === 'key' ? caller.clusterId : caller.userId;
   }
 
   /** As far as what is known leads. */
