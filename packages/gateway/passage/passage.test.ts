@@ -287,6 +287,17 @@ test('a configure is held to retention and admission', async () => {
   expect(limits.asked).toEqual(['request', 'retention 5', 'admit 1']);
 });
 
+test.each([
+  '/api/v1/dlq/0193f2a0-7b1c-7000-8000-000000000001/replay',
+  '/api/v1/messages/1/t/retry',
+])('%s is held to admission where it names a queue', async (path) => {
+  const { call, key, bearer, limits } = await gateway();
+  const headers = bearer(key);
+  admitted(await call('POST', path, { headers, body: '{"queue":"a"}' }));
+  admitted(await call('POST', path, { headers, body: '' }));
+  expect(limits.asked).toEqual(['request', 'admit 1', 'request']);
+});
+
 test('scheduled timers are held to what pushes are, cancelled ones are not', async () => {
   const { call, key, bearer, limits, told } = await gateway();
   const timer = { queue: 'a', timerKey: 'k' };

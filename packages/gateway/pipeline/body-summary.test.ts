@@ -100,6 +100,17 @@ test('an ephemeral push: messages', () => {
   expect(read('ephemeral-push', body)).toMatchObject({ items: 2 });
 });
 
+test.each<[object, object[]]>([
+  [{}, []],
+  [{ partition: 'p' }, []],
+  [{ queue: ' a ' }, [{ queue: 'a', partition: 'Default' }]],
+  [{ queue: null, partition: 5 }, []],
+  [{ partition: 'p', queue: 'a' }, [{ queue: 'a', partition: 'p' }]],
+  [{ queue: 'a', partition: 'p' }, [{ queue: 'a', partition: 'p' }]],
+])('a replay %j goes to what it names', (body, destinations) => {
+  expect(read('replay', body)).toMatchObject({ items: 0, growing: null, destinations });
+});
+
 test('a configure: the queue and what is asked of retention', () => {
   expect(read('configure', { queue: 'a', retentionSeconds: 5 })).toMatchObject({
     destinations: [{ queue: 'a', partition: 'Default' }],

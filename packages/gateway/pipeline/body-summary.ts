@@ -41,6 +41,7 @@ const BODY_KEYS = keySet('items', 'operations', 'messages', 'push_items', 'kv', 
 const ITEM_KEYS = keySet('queue', 'partition', 'payload', 'data', 'items', 'type');
 const TIMER_KEYS = keySet('op', 'queue', 'partition', 'payload');
 const OP_KEYS = keySet('op', 'ns', 'namespace', 'key', 'keys', 'prefix');
+const REPLAY_KEYS = keySet('queue', 'partition');
 const CONFIGURE_KEYS = keySet('queue', 'options', 'retentionSeconds', 'completedRetentionSeconds');
 
 /** Operations that write nothing or take away; all others are taken to grow. */
@@ -72,6 +73,12 @@ const LISTS: { readonly [rule in Rule]?: string } = {
   timers: 'operations',
 };
 
+/** The members of bodies without a list. */
+const MEMBERS: { readonly [rule in Rule]?: KeySet } = {
+  configure: CONFIGURE_KEYS,
+  replay: REPLAY_KEYS,
+};
+
 const NO_FEATURES: ReadonlySet<Feature> = new Set();
 
 /** Reads a body, and is its summary when it has read all of it. */
@@ -90,12 +97,14 @@ export class SummaryReader implements BodySummary, TextParts {
   #isInTimers = false;
   /** Partitions of each queue; null: there are no two destinations. */
   #seen: Map<string, Set<string>> | null = null;
+  /** Where a replay puts its dead letter. */
+  #queue = '';
+  #partition = '';
   #facadeOps = 0;
   #ops = 0;
 
   constructor(rule: Rule, body: Bytes) {
-    const keys = rule === 'configure' ? CONFIGURE_KEYS : BODY_KEYS;
-    this.parts = new PartsReader(body, keys, 'the body', this);
+    this.parts = new PartsReader(body, MEMBERS[rule] ?? BODY_KEYS, 'the body', this);
     this.#rule = rule;
     this.#body = body;
   }
@@ -142,6 +151,10 @@ export class SummaryReader implements BodySummary, TextParts {
     const { reader } = this.parts;
     if (this.#rule === 'configure') {
       this.#setting(name);
+      return false;
+    }
+    if (this.#rule === 'replay') {
+      this.#override(name);
       return false;
     }
     if (name !== undefined && name === LISTS[this.#rule] && this.parts.isAtList()) {
@@ -306,6 +319,20 @@ export class SummaryReader implements BodySummary, TextParts {
     else if (name === 'options' && this.parts.isAtObject()) this.#options();
     else if (name !== undefined && name !== 'queue' && name !== 'options') this.#seconds();
     else reader.skipValue();
+  }
+
+  /**
+   * The broker trims both, and keeps a queue or a partition that is not named. Without a queue the
+   * dead letter stays in its own, of which nothing is known here.
+   */
+  #override(name: string | undefined): void {
+    const { reader } = this.parts;
+    if (name === 'queue' && reader.isString()) this.#queue = reader.readText(name).trim();
+    else if (name === 'partition' && reader.isString()) {
+      this.#partition = reader.readText(name).trim();
+    } else reader.skipValue();
+    const [queue, partition] = [this.#queue, this.#partition || DEFAULT_PARTITION];
+    if (queue !== '') this.destinations[0] = { queue, partition };
   }
 
   #options(): void {

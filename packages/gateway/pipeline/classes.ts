@@ -71,6 +71,7 @@ export type BodyRule =
   | 'push'
   | 'transaction'
   | 'configure'
+  | 'replay'
   | 'ephemeral-push'
   | 'cycle'
   | 'kv'
@@ -91,6 +92,8 @@ const HANDLING: { readonly [at: string]: Handling } = {
   'POST /api/v1/push': { body: 'push', op: 'push' },
   'POST /api/v1/transaction': { body: 'transaction', op: 'txn' },
   'POST /api/v1/configure': { body: 'configure', op: 'configure' },
+  'POST /api/v1/dlq/{id}/replay': { body: 'replay', op: 'configure' },
+  'POST /api/v1/messages/{partitionId}/{transactionId}/retry': { body: 'replay', op: 'configure' },
   'POST /api/v1/ephemeral/push': { body: 'ephemeral-push', op: 'push' },
   'POST /streams/v1/cycle': { body: 'cycle', op: 'read' },
   'POST /api/v1/kv': { body: 'kv', op: 'read' },

@@ -97,6 +97,8 @@ export function limitBody(
         refused(limits.retention(cluster, retention)) ??
         refused(limits.admit(cluster, destinations, nowMs))
       );
+    case 'replay':
+      return refused(limits.admit(cluster, destinations, nowMs));
     default:
       return null;
   }
@@ -108,6 +110,7 @@ const MAKES_QUEUES: ReadonlySet<RouteTarget['body']> = new Set([
   'transaction',
   'cycle',
   'configure',
+  'replay',
   'timers',
 ]);
 
