@@ -29,16 +29,14 @@ interface HostileAttack {
 const SLOW_READERS = 64;
 const HALF_REQUESTS = 1000;
 const FLOODS = 16;
-const PIPELINED = 100;
 const CHURNING = 32;
 const HALF =
   'POST /api/v1/push HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
   'Content-Length: 65536\r\n\r\n{"items":[';
-const PIPELINE = Buffer.concat(
-  Array.from({ length: PIPELINED }, () => get('/api/v1/pop/queue/none?consumerGroup=g')),
-);
-/** Bytes of answers after which a connection sends its next pipeline. */
-const PIPELINE_ANSWER_BYTES = PIPELINED * 20;
+/** Parsed by the front and refused there, so that the core has nothing to do with it. */
+const FAULTY = post('/api/v1/push', `{"items":[{"queue":"q","payload":"${'x'.repeat(4096)}"}`);
+const POP = get('/api/v1/pop/queue/none?consumerGroup=g');
+const ANSWER_MS_MAX = 5000;
 
 export const HOSTILE_ATTACKS: Readonly<Record<string, HostileAttack | 'churn'>> = {
   'slow readers': {
@@ -54,21 +52,20 @@ export const HOSTILE_ATTACKS: Readonly<Record<string, HostileAttack | 'churn'>> 
     connections: HALF_REQUESTS,
     begin: (socket) => socket.send(HALF),
   },
-  'pipelined requests': {
+  'faulty requests': {
     connections: FLOODS,
-    begin: (socket) => void pipeline(socket),
+    begin: (socket) => void flood(socket, FAULTY),
+  },
+  'empty pops': {
+    connections: FLOODS,
+    begin: (socket) => void flood(socket, POP),
   },
   'connections anew': 'churn',
 };
 
-async function pipeline(socket: AttackSocket): Promise<void> {
-  for (let awaited = 0; !socket.closed; ) {
-    if (socket.receivedBytes >= awaited) {
-      awaited = socket.receivedBytes + PIPELINE_ANSWER_BYTES;
-      socket.send(PIPELINE);
-    }
-    await sleep(1);
-  }
+/** The next one as soon as the last one is answered. */
+async function flood(socket: AttackSocket, request: Buffer): Promise<void> {
+  while (!socket.closed) await socket.exchange(request, ANSWER_MS_MAX);
 }
 
 /** Carries an order out; resolves when its time is over. */
@@ -93,7 +90,7 @@ async function churn({ address, seconds }: HostileOrder): Promise<void> {
   const clients = Array.from({ length: CHURNING }, async () => {
     while (performance.now() < untilMs) {
       const socket = await AttackSocket.open(address);
-      await socket?.exchange(get('/api/v1/pop/queue/none?consumerGroup=g'), 5000);
+      await socket?.exchange(POP, ANSWER_MS_MAX);
       socket?.destroy();
     }
   });

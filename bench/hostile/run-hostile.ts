@@ -35,7 +35,11 @@ const PREPARED_SECONDS_MAX = 60;
 const IDLE_MS = 500;
 const PUSHES_PER_SECOND = 1000;
 const LANES = 64;
+/** Of pushes behind each connection that is opened. */
+const OPENING_SECONDS = 0.004;
 const LARGE_BYTES = 65_536;
+/** A timer of the node that measures the lag, by what is between two of its rounds. */
+const LAG_TIMER_MS = 20;
 /** Times the p99 of the same round in peace. */
 const RATIO_MAX = 1.5;
 
@@ -48,7 +52,7 @@ interface Lane {
 
 /** Pushes in an open loop. One that finds no lane free waits for one, and its time runs. */
 class HonestPushes {
-  readonly #address: Address;
+  readonly address: Address;
   readonly #pid: number;
   readonly #lanes: Lane[] = [];
   readonly #free: Lane[] = [];
@@ -58,18 +62,18 @@ class HonestPushes {
   #failure: string | null = null;
 
   constructor(address: Address, pid: number) {
-    this.#address = address;
+    this.address = address;
     this.#pid = pid;
   }
 
   /** All on one loop of the node. Returns it, and one on which there may be attackers. */
   async open(): Promise<{ readonly own: Loop | null; readonly other: Loop | null }> {
-    const { port } = this.#address;
+    const { port } = this.address;
     const others = new Set<Loop>();
     let own: Loop | null = null;
     while (this.#lanes.length < LANES) {
       const lane: Lane = { connection: null, dueMs: 0 };
-      const connection = await HttpConnection.open(this.#address, {
+      const connection = await HttpConnection.open(this.address, {
         onAnswer: (status) => this.#answered(lane, status),
         onClosed: ({ message }) => this.#fail(message),
       });
@@ -79,13 +83,16 @@ class HonestPushes {
         loop = loopsOfClients(this.#pid, port).get(connection.localPort);
       }
       own ??= loop;
-      if (loop === own) this.#lanes.push(lane);
-      else {
+      if (loop === own) {
+        this.#lanes.push(lane);
+        this.#free.push(lane);
+      } else {
         others.add(loop);
         connection.destroy();
       }
+      // Each lane in its turn: the node closes those that are idle.
+      await this.run(OPENING_SECONDS);
     }
-    this.#free.push(...this.#lanes);
     const [other = null] = others;
     return { own, other };
   }
@@ -137,6 +144,8 @@ class HonestPushes {
 /** Some seconds of pushes. */
 interface Window {
   readonly p99Ms: number;
+  /** The longest time between two turns of the core's loop, whoever had the processors. */
+  readonly longestMs: number;
   readonly shares: Shares;
 }
 
@@ -145,9 +154,22 @@ async function measured(
   subject: Subject,
   attacker: number | null,
 ): Promise<Window> {
+  await longestTurn(honest.address);
   const sharesNow = measureShares(subject, attacker);
   const times = await honest.run(SECONDS);
-  return { p99Ms: percentile(times, 0.99), shares: sharesNow() };
+  const shares = sharesNow();
+  const longestMs = await longestTurn(honest.address);
+  return { p99Ms: percentile(times, 0.99), longestMs, shares };
+}
+
+/** Milliseconds since the last call, by the node's figures, which begin anew with each scrape. */
+async function longestTurn(address: Address): Promise<number> {
+  const exchange = new HttpExchange(address);
+  const { body } = await exchange.request('GET', '/metrics/prometheus');
+  exchange.close();
+  const [, seconds] = /^nodejs_eventloop_lag_max_seconds ([0-9.e+-]+)$/m.exec(String(body)) ?? [];
+  if (seconds === undefined) throw new Error('the node does not tell the lag of its loop');
+  return Math.max(0, Number(seconds) * 1000 - LAG_TIMER_MS);
 }
 
 /** Pushes go on while the attack is prepared: nodes end idle connections. */
@@ -219,7 +241,7 @@ async function measureNode(
   const { own, other: loop } = await honest.open();
   if (threads > 1 && loop === null) throw new Error('all connections came to one thread');
   await sleep(IDLE_MS);
-  const subject = subjectOf(pid, own, loop);
+  const subject = await subjectOf(pid, own, loop);
   await honest.run(SECONDS);
   const runs: Runs = new Map();
   for (let round = 0; round < rounds; round++) {
@@ -247,6 +269,7 @@ function figuresOf(threads: number, runs: Runs): Figure[] {
     return [
       beside('p99', 'ms', ({ p99Ms }) => p99Ms),
       figure(name('ratio of p99'), '', ratios, '', threads === 0 ? null : atMost(RATIO_MAX)),
+      beside('longest turn of the core', 'ms', ({ longestMs }) => longestMs),
       ...sharesOf(threads).flatMap((share) => [
         beside(`${share} runs`, 'us a push', ({ shares }) => usOfPush(shares[share].ranMs)),
         beside(`${share} waits`, 'us a push', ({ shares }) => usOfPush(shares[share].waitedMs)),

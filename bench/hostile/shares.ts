@@ -3,8 +3,12 @@
 // runs no more for a push than in peace does nothing for the attack; one that waits longer is kept
 // from the processors by whoever runs.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NO_TIMES, type ThreadTimes, threadTimes } from '../rig/processor-time.js';
 import { type Loop, threadOfLoop } from './thread-places.js';
+
+const TRY_MS = 10;
+const TRIES_MAX = 1000;
 
 export const SHARES = [
   'core',
@@ -23,15 +27,25 @@ export interface Subject {
   readonly fronts: ReadonlyMap<number, Share>;
 }
 
-/** Asked while the loops are idle: a thread that works is not found. */
-export function subjectOf(pid: number, own: Loop | null, attacked: Loop | null): Subject {
+/** While nobody asks anything of the node: a thread is found while it waits for its loop. */
+export async function subjectOf(
+  pid: number,
+  own: Loop | null,
+  attacked: Loop | null,
+): Promise<Subject> {
   const fronts = new Map<number, Share>();
   for (const [loop, share] of [
     [own, 'own front'],
     [attacked, 'attacked front'],
   ] as const) {
-    const thread = loop === null ? null : threadOfLoop(pid, loop);
-    if (thread !== null && thread !== pid) fronts.set(thread, share);
+    if (loop === null) continue;
+    let thread = threadOfLoop(pid, loop);
+    for (let tries = 0; thread === null && tries < TRIES_MAX; tries++) {
+      await sleep(TRY_MS);
+      thread = threadOfLoop(pid, loop);
+    }
+    if (thread === null) throw new Error(`no thread of the node waits for its loop ${loop}`);
+    if (thread !== pid) fronts.set(thread, share);
   }
   return { pid, fronts };
 }

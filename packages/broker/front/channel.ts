@@ -111,7 +111,7 @@ export class Channel {
     const isAwaited = received > 0 && this.#reader.release();
     const isAsleep = this.#publish();
     if (isAwaited || isAsleep) this.#options.wake();
-    if (received > 0 || this.#hasSent) this.#arm();
+    if (received > 0) this.#arm();
     else if (!this.#reader.sleep()) this.#arm();
   }
 

@@ -108,6 +108,32 @@ test('frames of any length come whole and in order, and keep their bytes', () =>
   }
 });
 
+test('a frame of which a part of the head is in the ring is not dropped', () => {
+  const memory = ringMemory(64);
+  const [writer, reader] = [new RingWriter(memory), new RingReader(memory)];
+  const sender = new FrameSender(writer);
+  const lengths: number[] = [];
+  const receiver = new FrameReceiver(reader, (_kind, _id, { length }) => lengths.push(length));
+  sender.send(1, 1, [new Uint8Array(50)]);
+  sender.send(1, 2, [new Uint8Array(20)]);
+  sender.send(1, 3, [new Uint8Array(30)]);
+  // Of the second one five bytes of nine.
+  sender.go();
+  expect([writer.room, sender.drop(2), sender.drop(3), sender.drop(3)]).toEqual([
+    0,
+    false,
+    true,
+    false,
+  ]);
+  for (let rounds = 0; rounds < 3; rounds++) {
+    writer.publish();
+    receiver.receive(64);
+    reader.release();
+    sender.go();
+  }
+  expect([lengths, sender.idle]).toEqual([[50, 20], true]);
+});
+
 test('a sender whose ring is always full holds no more than what waits', () => {
   const memory = ringMemory(64);
   const writer = new RingWriter(memory);
