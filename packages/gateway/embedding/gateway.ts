@@ -135,6 +135,7 @@ const TARGET = 'gateway';
 /** Users whom providers are asked for at the same time, and those who wait for that. */
 const PROVIDER_TURNS_MAX = 8;
 const PROVIDER_WAITING_MAX = 64;
+const LISTS_WAITING_MAX = 16;
 
 export class Gateway {
   readonly #options: GatewayOptions;
@@ -232,6 +233,8 @@ export class Gateway {
       logins: new LoginGuard(settings.logins),
       providers: loginProviders(settings.providers, clock),
       providerTurns: new Turns(PROVIDER_TURNS_MAX, PROVIDER_WAITING_MAX),
+      listTurns: new Turns(1, LISTS_WAITING_MAX),
+      pause: () => new Promise<void>((resolve) => void clock.after(0, resolve)),
       states: new StateTokens(settings.stateSecret, clock, random),
       pushBlock: (clusterId: string) => blocks.of(clusterId),
       broker,

@@ -33,11 +33,19 @@ export function refuse(exchange: Exchange, refusal: Refusal): void {
   exchange.json(statusOf(refusal.status), refusalText(refusal), refusal.retryAfterS ?? 0);
 }
 
-/** An answer of the gateway's own routes. Its headers win over those of every answer. */
-export function answerOwn(exchange: Exchange, { status, headers, body }: OwnAnswer): void {
+/**
+ * An answer of the gateway's own routes. Its headers win over those of every answer. `isRead`: it
+ * tells of nothing done, and is refused where there is no room for one that is long.
+ */
+export function answerOwn(
+  exchange: Exchange,
+  { status, headers, body }: OwnAnswer,
+  isRead: boolean,
+): void {
   const type = headers.find(([name]) => name === 'Content-Type')?.[1] ?? 'text/plain';
   exchange.replaceHeaders(headers.filter(([name]) => name !== 'Content-Type'));
-  exchange.bytes(statusOf(status), type, Buffer.from(body));
+  exchange.answerInto('read', isRead);
+  exchange.bytes(statusOf(status), type, typeof body === 'string' ? Buffer.from(body) : body);
 }
 
 function statusOf(code: number): Status {

@@ -294,7 +294,7 @@ export class GatewayListener {
     routes
       .answer(this.#ownRequest(arrival, body))
       .then((answer) => {
-        if (exchange.open) answerOwn(exchange, answer);
+        if (exchange.open) answerOwn(exchange, answer, arrival.method === 'GET');
       })
       .catch((error: unknown) => {
         logger.error('an own route failed', error);
@@ -344,7 +344,7 @@ export class GatewayListener {
       .then((answer) => {
         if (!exchange.open) return;
         if (answer === null) this.#relay(arrival, PAGE, null, null, body);
-        else answerOwn(exchange, answer);
+        else answerOwn(exchange, answer, true);
       })
       .catch((error: unknown) => exchange.failed('a page failed', error))
       .finally(cancel);

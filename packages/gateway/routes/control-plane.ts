@@ -29,6 +29,7 @@ import { isId } from './acting.js';
 import { type BodyFault, jsonObject, jsonValue, required } from './body-form.js';
 import { allClusters } from './cluster-list.js';
 import { CLUSTER_UNKNOWN, invalidBody, NOT_SEEDED, refusedRecord } from './faults.js';
+import { longAnswer, shown } from './long-lists.js';
 import {
   bootstrapPassword,
   clusterStatus,
@@ -210,16 +211,19 @@ const clusterRoute = ownRoute({
 const clustersRoute = ownRoute({
   at: 'GET /api/cp/clusters',
   guard,
-  handle: async ({ records: { store } }, { query }) => {
+  handle: async (parts, { query }) => {
     const wanted = query.get('plan');
     if (wanted !== null && planCodeOf(wanted) === null) {
       return invalid('plan must be the code of a plan');
     }
-    const listed = await allClusters(store);
-    const clusters = listed
-      .filter(({ plan }) => wanted === null || plan?.code === wanted)
-      .map(({ cluster, tenant, plan }) => shownCluster(cluster, tenant, plan));
-    return jsonAnswer({ clusters });
+    return parts.listTurns.run(async () => {
+      const listed = await allClusters(parts.records.store);
+      const meant = listed.filter(({ plan }) => wanted === null || plan?.code === wanted);
+      const clusters = shown(meant, ({ cluster, tenant, plan }) =>
+        shownCluster(cluster, tenant, plan),
+      );
+      return longAnswer(parts, { clusters });
+    });
   },
 });
 

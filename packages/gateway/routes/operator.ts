@@ -19,58 +19,73 @@ import { pages } from '../store/kv.js';
 import { jsonObject, required } from './body-form.js';
 import { allClusters } from './cluster-list.js';
 import { invalidBody, refusedRecord } from './faults.js';
+import { longAnswer, shown } from './long-lists.js';
 import { displayName, email, id, optionalPassword, role } from './members.js';
-import { type Acting, jsonAnswer, type OwnRoute, ownRoute, type RouteParts } from './route.js';
+import {
+  type Acting,
+  jsonAnswer,
+  type OwnAnswer,
+  type OwnRoute,
+  ownRoute,
+  type RouteParts,
+} from './route.js';
 
 const surface = 'operator';
 const guard = 'operator';
 const BODY_BYTES_MAX = 65_536;
 /** The longest page that can be asked for. */
 const USERS_PER_PAGE_MAX = 1_000;
-/** The longest answer without a page: some megabytes. The rest comes in pages. */
-const USERS_MAX = 10_000;
 const NO_USER = refusedRecord(surface, refused('not_found', 'no such user'));
 const NO_CLUSTER = refusedRecord(surface, refused('cluster_unknown', 'unknown cluster'));
 
 /**
- * By address. With `limit` or `after`, an address, the users of one page; `nextAfter` is there when
- * a page was asked for or is needed, and null at the end. Tenants and clusters are always whole.
+ * By address. With `limit` or `after`, an address, the users of one page, and `nextAfter`, null at
+ * the end; else all of them. Tenants and clusters are always whole.
  */
 const usersRoute = ownRoute({
   at: 'GET /api/operator/users',
   guard,
-  handle: async ({ records }, { who: { cluster: acting }, query }) => {
+  handle: async (parts, { who, query }) => {
     const page = pageOf(query);
-    if ('code' in page) return page;
-    const { store } = records;
-    const cell = await read(records, CELLS, acting.cellId);
-    const listed = (await allClusters(store)).filter(
-      ({ cluster }) => cluster.cell_id === acting.cellId,
-    );
-    const tenants = new Map(
-      listed.flatMap(({ tenant }) => (tenant === undefined ? [] : [[tenant.id, tenant] as const])),
-    );
-    const slugs = new Map(listed.map(({ cluster }) => [cluster.id, cluster.slug] as const));
-    const { users, nextAfter } = await usersIn({ records }, tenants, page);
-    const roles = await rolesByUser({ records }, slugs, new Set(users.map(({ id: of }) => of)));
-    return jsonAnswer({
-      cell: { id: acting.cellId, slug: cell?.value.slug ?? '' },
-      tenants: [...tenants.values()].map(({ id: at, slug, name }) => ({ id: at, slug, name })),
-      clusters: listed.map(({ cluster: { id: at, slug, tenant_id, status } }) => {
-        return { id: at, slug, tenant_id, status };
-      }),
-      users: users.map((user) => {
-        const slug = tenants.get(user.tenant_id)?.slug ?? '';
-        return shownUser(user, slug, roles.get(user.id) ?? []);
-      }),
-      ...(page.isAsked || nextAfter !== null ? { nextAfter } : {}),
-    });
+    return 'code' in page ? page : parts.listTurns.run(() => listUsers(parts, who, page));
   },
 });
+
+async function listUsers(
+  parts: Pick<RouteParts, 'records' | 'pause'>,
+  { cluster: acting }: Acting,
+  page: UsersPage,
+): Promise<OwnAnswer> {
+  const { records } = parts;
+  const { store } = records;
+  const cell = await read(records, CELLS, acting.cellId);
+  const listed = (await allClusters(store)).filter(
+    ({ cluster }) => cluster.cell_id === acting.cellId,
+  );
+  const tenants = new Map(
+    listed.flatMap(({ tenant }) => (tenant === undefined ? [] : [[tenant.id, tenant] as const])),
+  );
+  const slugs = new Map(listed.map(({ cluster }) => [cluster.id, cluster.slug] as const));
+  const { users, nextAfter } = await usersIn({ records }, tenants, page);
+  const roles = await rolesByUser({ records }, slugs, new Set(users.map(({ id: of }) => of)));
+  return longAnswer(parts, {
+    cell: { id: acting.cellId, slug: cell?.value.slug ?? '' },
+    tenants: shown(tenants.values(), ({ id: at, slug, name }) => ({ id: at, slug, name })),
+    clusters: shown(listed, ({ cluster: { id: at, slug, tenant_id, status } }) => {
+      return { id: at, slug, tenant_id, status };
+    }),
+    users: shown(users, (user) => {
+      const slug = tenants.get(user.tenant_id)?.slug ?? '';
+      return shownUser(user, slug, roles.get(user.id) ?? []);
+    }),
+    ...(page.isAsked ? { nextAfter } : {}),
+  });
+}
 
 interface UsersPage {
   /** "": from the first. */
   readonly after: string;
+  /** Infinity: no page was asked for. */
   readonly limit: number;
   readonly isAsked: boolean;
 }
@@ -86,7 +101,7 @@ function pageOf(query: URLSearchParams): UsersPage | Refusal {
     return invalidBody(surface, 'after must be the address of a user');
   }
   const isAsked = limitText !== null || query.has('after');
-  return { after, limit: isAsked ? limit : USERS_MAX, isAsked };
+  return { after, limit: isAsked ? limit : Number.POSITIVE_INFINITY, isAsked };
 }
 
 /** The users of these tenants; of others there are as many as there are behind the gateway. */

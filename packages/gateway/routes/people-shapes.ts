@@ -163,7 +163,7 @@ export const usersShape = {
             roles: list(object({ cluster_id: uuid, cluster_slug: text, role })),
           }),
         ),
-        /** Present where a page was asked for or is needed; null: no user comes behind these. */
+        /** Present where a page was asked for; null: no user comes behind these. */
         nextAfter: optional(nullable(text)),
       }),
     },

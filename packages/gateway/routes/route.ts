@@ -111,6 +111,10 @@ export interface RouteParts {
   readonly providers: readonly LoginProvider[];
   /** Users whom providers are asked for at the same time. */
   readonly providerTurns: Turns;
+  /** Answers of whole lists that are made at the same time. */
+  readonly listTurns: Turns;
+  /** Resolves in a later turn of the event loop. */
+  readonly pause: () => Promise<void>;
   readonly states: StateTokens;
   /** What stopped the pushes of a cluster, as this node knows it. */
   readonly pushBlock: (clusterId: string) => PushBlock | null;
@@ -181,7 +185,7 @@ export function ownRoute<G extends Guard, Body = null>(route: OwnRouteRecord<G, 
 }
 
 const NO_STORE = ['Cache-Control', 'no-store'] as const;
-const JSON_HEADERS: HeaderList = [['Content-Type', 'application/json'], NO_STORE];
+export const JSON_HEADERS: HeaderList = [['Content-Type', 'application/json'], NO_STORE];
 const HTML_HEADERS: HeaderList = [['Content-Type', 'text/html; charset=utf-8'], NO_STORE];
 
 export function jsonAnswer(value: unknown, status = 200, headers: HeaderList = []): OwnAnswer {

@@ -108,6 +108,8 @@ export async function routeNode(
     logins: new LoginGuard(LOGIN_GUARD_DEFAULTS),
     providers: [],
     providerTurns: new Turns(4, 4),
+    listTurns: new Turns(1, 4),
+    pause: () => Promise.resolve(),
     states: new StateTokens(secret, clock, random),
     pushBlock: () => null,
     broker,
