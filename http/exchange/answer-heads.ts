@@ -1,14 +1,24 @@
-/** The beginnings of answers, as bytes. */
+/** The beginnings of answers, as bytes, and the writing of those that have no more headers. */
+import { type AnswerBody, AnswerText, lengthOfText } from './answer-text.js';
 import type { Status } from './errors.js';
-import type { Headers } from './transport.js';
+import type { AnswerEnd } from './rendering.js';
+import type { Headers, TransportResponse } from './transport.js';
 
 /**
  * The status line and the headers of every answer as bytes, by status and then by type: one call of
  * the native layer takes all, and it need not make bytes of strings. There are a few dozen pairs.
  */
 const heads = new Map<Status, Map<string, ArrayBuffer>>();
+/** The one of the last answer, which is mostly that of the next. */
+let last = { status: '', contentType: '', head: new ArrayBuffer(0) };
 
 export function headOf(status: Status, contentType: string): ArrayBuffer {
+  if (last.status === status && last.contentType === contentType) return last.head;
+  last = { status, contentType, head: knownHead(status, contentType) };
+  return last.head;
+}
+
+function knownHead(status: Status, contentType: string): ArrayBuffer {
   let byType = heads.get(status);
   if (byType === undefined) {
     byType = new Map();
@@ -58,4 +68,46 @@ export function headWith(head: ArrayBuffer, headers: Headers | null): ArrayBuffe
     heads.set(head, whole);
   }
   return whole;
+}
+
+/** Writes an answer all of whose headers are in its head. */
+export function writePlain(
+  response: TransportResponse,
+  head: ArrayBuffer,
+  body: string | Uint8Array,
+  closing: boolean,
+): void {
+  response.cork(() => {
+    response.writeStatus(head).end(body, closing);
+  });
+}
+
+/** Writes one with headers of its own, or without its body in answer to HEAD. */
+export function writeWith(
+  response: TransportResponse,
+  status: Status,
+  type: string,
+  headers: Headers | null,
+  body: AnswerBody,
+  [retryAfter, cacheControl, closing, entityTag]: AnswerEnd,
+  headOnly: boolean,
+): void {
+  response.cork(() => {
+    response.writeStatus(headWith(headOf(status, type), headers));
+    if (retryAfter) response.writeHeader('Retry-After', String(Number(retryAfter)));
+    if (status === '401 Unauthorized') response.writeHeader('WWW-Authenticate', 'Bearer');
+    if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
+    if (entityTag !== null) response.writeHeader('ETag', entityTag);
+    writeHeaders(response, headers);
+    if (headOnly) {
+      if (closing) response.writeHeader('Connection', 'close');
+      response.writeHeader('Content-Length', String(lengthOfText(body))).endWithoutBody();
+    } else response.end(body instanceof AnswerText ? body.from(0) : body, closing);
+  });
+}
+
+/** Unless they are part of the head. */
+export function writeHeaders(response: TransportResponse, headers: Headers | null): void {
+  if (headers === null || isStanding(headers)) return;
+  for (const [name, value] of headers) response.writeHeader(name, value);
 }

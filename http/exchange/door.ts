@@ -68,6 +68,8 @@ export class Door {
   #asksHost: boolean;
   /** Verdicts by the `Host` header as it came; a client sends the same one with every request. */
   readonly #hostVerdicts = new Map<string, boolean>();
+  /** One that is served; comparing a text with it costs less than looking the text up. */
+  #servedHost: string | null = null;
 
   constructor({ allowedOrigins, allowedHosts, machineName }: DoorOptions) {
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
@@ -129,11 +131,14 @@ export class Door {
   }
 
   #serves(host: string): boolean {
-    const known = this.#hostVerdicts.get(host);
-    if (known !== undefined) return known;
-    const verdict = this.#isServed(nameOf(host));
-    if (this.#hostVerdicts.size >= HOST_VERDICTS_MAX) this.#hostVerdicts.clear();
-    this.#hostVerdicts.set(host, verdict);
+    if (host === this.#servedHost) return true;
+    let verdict = this.#hostVerdicts.get(host);
+    if (verdict === undefined) {
+      verdict = this.#isServed(nameOf(host));
+      if (this.#hostVerdicts.size >= HOST_VERDICTS_MAX) this.#hostVerdicts.clear();
+      this.#hostVerdicts.set(host, verdict);
+    }
+    if (verdict) this.#servedHost = host;
     return verdict;
   }
 

@@ -24,9 +24,12 @@ import {
   isStanding,
   NO_CONTENT_HEAD,
   NOT_MODIFIED_HEAD,
+  writeHeaders,
+  writePlain,
+  writeWith,
 } from './answer-heads.js';
 import { AnswerProgress } from './answer-progress.js';
-import { type AnswerBody, AnswerText, BudgetedRoom, lengthOfText } from './answer-text.js';
+import { type AnswerBody, AnswerText, BudgetedRoom } from './answer-text.js';
 import { type BodyHolder, type BodyShare, isLargeBody } from './body-budget.js';
 import type { TrackedRequest } from './connections.js';
 import {
@@ -343,10 +346,6 @@ export class Exchange implements UnreadAnswer, AnswerRoom, BodyHolder {
     this.#write('200 OK', 'application/json', bytes, false, null, false, entityTag);
   }
 
-  document(contentType: string, bytes: Uint8Array, cacheControl: string): void {
-    this.#write('200 OK', contentType, bytes, false, cacheControl, false);
-  }
-
   refuse(refusal: Refusal): void {
     const { status, retryAfter } = STATUS_OF_REASON[refusal.reason];
     this.json(status, errorText(refusal.error, refusal.reason, refusal.leader), retryAfter);
@@ -465,18 +464,16 @@ export class Exchange implements UnreadAnswer, AnswerRoom, BodyHolder {
     const response = this.#response;
     const closing = close || this.#rim.stopping;
     this.#beforeAnswer();
-    response.cork(() => {
-      response.writeStatus(headWith(headOf(status, type), this.#headers));
-      if (retryAfter) response.writeHeader('Retry-After', String(Number(retryAfter)));
-      if (status === '401 Unauthorized') response.writeHeader('WWW-Authenticate', 'Bearer');
-      if (cacheControl !== null) response.writeHeader('Cache-Control', cacheControl);
-      if (entityTag !== null) response.writeHeader('ETag', entityTag);
-      this.#writeHeaders();
-      if (this.#headOnly) {
-        if (closing) response.writeHeader('Connection', 'close');
-        response.writeHeader('Content-Length', String(lengthOfText(body))).endWithoutBody();
-      } else response.end(body instanceof AnswerText ? body.from(0) : body, closing);
-    });
+    // The function that the native layer calls holds what its answer needs: little for most.
+    const isPlain = !retryAfter && cacheControl === null && entityTag === null && !this.#headOnly;
+    const headers = this.#headers;
+    if (isPlain && status !== '401 Unauthorized' && (headers === null || isStanding(headers))) {
+      const whole = body instanceof AnswerText ? body.from(0) : body;
+      writePlain(response, headWith(headOf(status, type), headers), whole, closing);
+    } else {
+      const end: AnswerEnd = [retryAfter, cacheControl, closing, entityTag];
+      writeWith(response, status, type, headers, body, end, this.#headOnly);
+    }
     this.#settle('answered');
   }
 
@@ -549,8 +546,7 @@ export class Exchange implements UnreadAnswer, AnswerRoom, BodyHolder {
   }
 
   #writeHeaders(): void {
-    if (this.#headers === null || isStanding(this.#headers)) return;
-    for (const [name, value] of this.#headers) this.#response.writeHeader(name, value);
+    writeHeaders(this.#response, this.#headers);
   }
 
   #continue(offset: number): boolean {

@@ -194,9 +194,9 @@ function refuseLater(exchange: Exchange, status: Status, text: string): void {
 let filling = new Head('');
 const visit = (name: string, value: string): void => filling.take(name, value);
 
-/** Needs `request` for this call only. */
-export function readHead(request: TransportRequest): Head {
-  filling = new Head(request.getQuery() ?? '');
+/** Needs `request` for this call only. `readsQuery` false: nobody will ask what its query is. */
+export function readHead(request: TransportRequest, readsQuery: boolean): Head {
+  filling = new Head(readsQuery ? (request.getQuery() ?? '') : '');
   request.forEach(visit);
   return filling;
 }

@@ -181,7 +181,9 @@ type Answers = Readonly<Record<number, DescribedAnswer>>;
 interface Declaration<At extends string, Query, Exact, Letter, Request, Answered>
   extends Pick<Description, 'tag' | 'summary' | 'id'>,
     Pick<Route, 'level' | 'gateway'>,
-    Partial<Pick<Route, 'largeAnswer' | 'reserves' | 'consumes' | 'scoped' | 'badBody'>> {
+    Partial<
+      Pick<Route, 'largeAnswer' | 'reserves' | 'consumes' | 'scoped' | 'badBody' | 'ignoresQuery'>
+    > {
   readonly at: At;
   readonly answers: Answered;
   readonly query?: Query;

@@ -72,6 +72,8 @@ export interface Route {
   readonly level: AccessLevel;
   /** The class by which a gateway in front of the API treats it. Every route states its own. */
   readonly gateway: GatewayClass;
+  /** What stands behind `?` is not asked for: a call of the native layer less. */
+  readonly ignoresQuery: boolean;
   /** null: the route reads no body. */
   readonly body: BodyShare | null;
   /**
@@ -101,6 +103,7 @@ export function methodsOf({ method, consumes }: Route): readonly string[] {
 
 /** What most routes have in common, to be spread into theirs. */
 export const ROUTE_DEFAULTS = {
+  ignoresQuery: false,
   body: null,
   largeAnswer: null,
   reserves: false,

@@ -45,6 +45,8 @@ describe.each(TRANSPORTS)('over %s', (over) => {
       ['GET', '/api/v1/pop/queue/'],
       ['GET', '/API/v1/pop'],
       ['GET', '/'],
+      ['post', '/api/v1/push'],
+      ['Get', '/health'],
     ])('%s %s is no route', async (method, path) => {
       await start();
       const answer = await front.client(over).request(path, { method });

@@ -267,13 +267,14 @@ class FrontServer implements HttpServer {
         tls: null,
         sharesPort: options.sharesPort ?? false,
       },
-      (response, request, tracked) => this.#handle(response, request, tracked, null),
+      (response, request, tracked, method) =>
+        this.#handle(response, request, tracked, null, method),
     );
     this.connections = this.#listener.connections;
     this.#calls = new MemoryCalls(this.connections, (response, request, identity) => {
       // It may be that nobody ever listens.
       this.rim.startSweeping();
-      this.#handle(response, request, null, identity);
+      this.#handle(response, request, null, identity, request.getCaseSensitiveMethod());
     });
   }
 
@@ -337,13 +338,13 @@ class FrontServer implements HttpServer {
     request: TransportRequest,
     tracked: TrackedRequest | null,
     identity: Identity | null,
+    method: string,
   ): void {
-    const method = request.getCaseSensitiveMethod();
     const path = request.getUrl();
     const exchange = new Exchange(response, this.rim, method === 'HEAD', tracked);
     try {
       const match = this.#router.match(method, path);
-      const head = readHead(request);
+      const head = readHead(request, !ignoresQuery(match));
       if (!head.passes(exchange)) return;
       const isVouchedFor = identity !== null;
       if (!isVouchedFor && !this.#door.admits(exchange, head, method, path, match === null)) return;
@@ -564,6 +565,10 @@ function sendFile(exchange: Exchange, head: Head, file: StaticFile): void {
 
 function isService(first: Service | Unready): first is Service {
   return 'submit' in first;
+}
+
+function ignoresQuery(match: RouteMatch | DecodeFault | null): boolean {
+  return match !== null && !isFault(match) && match.route.ignoresQuery;
 }
 
 function levelOf(match: RouteMatch | DecodeFault | null): AccessLevel {

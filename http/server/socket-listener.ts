@@ -29,15 +29,26 @@ export interface TlsFiles {
 
 /**
  * Reads all it needs of `request` before it returns: the object is only lent. `tracked` goes into
- * the exchange of the request; null: connections are not followed.
+ * the exchange of the request; null: connections are not followed. `method` is that of the request:
+ * where a route of the native layer names it, nobody need ask for it.
  */
 export type OnRequest = (
   response: TransportResponse,
   request: TransportRequest,
   tracked: TrackedRequest | null,
+  method: string,
 ) => void;
 
-const ROUTED_METHODS = ['get', 'post', 'put', 'del', 'head', 'options', 'patch'] as const;
+/** What the native layer calls the routes of a method, and the method, whose case counts. */
+const ROUTED_METHODS = [
+  ['get', 'GET'],
+  ['post', 'POST'],
+  ['put', 'PUT'],
+  ['del', 'DELETE'],
+  ['head', 'HEAD'],
+  ['options', 'OPTIONS'],
+  ['patch', 'PATCH'],
+] as const;
 
 export class SocketListener {
   readonly connections: Connections;
@@ -69,10 +80,10 @@ export class SocketListener {
     const { connections } = this;
     const onRequest = this.#onRequest;
     app.filter((response, by) => connections.changed(response, by));
-    for (const method of ROUTED_METHODS) {
-      app[method]('/*', (response, request) => {
+    for (const [route, method] of ROUTED_METHODS) {
+      app[route]('/*', (response, request) => {
         if (!connections.tracks) {
-          onRequest(response, request, null);
+          onRequest(response, request, null, method);
           return;
         }
         this.#tracked = new TrackedRequest(connections, response);
@@ -82,8 +93,9 @@ export class SocketListener {
     app.any('/*', (response, request) => {
       const tracked = this.#tracked;
       this.#tracked = null;
-      if (tracked !== null || !connections.tracks) onRequest(response, request, tracked);
-      else {
+      if (tracked !== null || !connections.tracks) {
+        onRequest(response, request, tracked, request.getCaseSensitiveMethod());
+      } else {
         // A method that nobody uses, and whose connection could not be followed.
         connections.requested(response);
         response.close();

@@ -83,6 +83,7 @@ const ackRecord = {
     200: answer('One element for each acknowledgement, in their order.', list(ackResult)),
   },
   badBody: BAD_BODY,
+  ignoresQuery: true,
   handle,
 } as const;
 

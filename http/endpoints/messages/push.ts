@@ -71,6 +71,7 @@ export const pushEndpoint = endpoint({
     507: STORAGE_FULL,
   },
   badBody: BAD_BODY,
+  ignoresQuery: true,
   handle: (front, request) => {
     const beganMs = front.service.monotonicMs();
     front.meters.calls.pushRequests++;
