@@ -152,7 +152,7 @@ export class AnswerReader implements TextParts {
     return false;
   }
 
-  element(): void {
+  element(): boolean {
     const { reader } = this.parts;
     switch (this.#list) {
       case '':
@@ -165,6 +165,7 @@ export class AnswerReader implements TextParts {
         reader.skipValue();
         this.#count++;
     }
+    return true;
   }
 
   /** Passes an element; the last value of the name is `value`, as it is written. */

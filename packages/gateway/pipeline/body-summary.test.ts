@@ -1,4 +1,6 @@
-// Goal: what a body brings is what the front will store of it, or more, never less. Method: bodies.
+// Goal: what a body brings is what the front will store of it, or more, never less; and it is the
+// same in however many parts it is read. Method: bodies; random ones, with blanks between what
+// stands in them and without.
 import { describe, expect, test } from 'vitest';
 import { SummaryReader, summaryOf } from './body-summary.js';
 
@@ -170,13 +172,122 @@ describe('operations', () => {
   });
 });
 
-test('a large body is read in parts', () => {
-  const item = { queue: 'a', payload: 'x'.repeat(1_000) };
-  const body = Buffer.from(JSON.stringify({ items: new Array(1_000).fill(item) }));
-  const reader = new SummaryReader('push', body);
+const ITEM = { queue: 'a', payload: 'x'.repeat(1_000) };
+const MANY = new Array(1_000).fill(ITEM);
+const some = { items: 1_000, destinations: [{ queue: 'a' }] };
+
+test.each([
+  ['push', { items: MANY }, some],
+  ['transaction', { operations: MANY.map((item) => ({ ...item, type: 'push' })) }, some],
+  ['transaction', { operations: [{ type: 'push', items: MANY }] }, some],
+  ['transaction', { operations: MANY.map((item) => ({ items: [item], type: 'push' })) }, some],
+  ['push', Object.fromEntries(MANY.map((item, at) => [`name ${at}`, item])), { items: 0 }],
+  ['timers', MANY.map((timer) => ({ ...timer, op: 'schedule' })), { timers: 1_000 }],
+] as const)('a large body of a %s is read in parts', (rule, body, summary) => {
+  const reader = new SummaryReader(rule, Buffer.from(JSON.stringify(body)));
   let count = 0;
   while (!reader.parts.step()) count++;
-  expect(reader.summary).toMatchObject({ items: 1_000, destinations: [{ queue: 'a' }] });
+  expect(reader.summary).toMatchObject(summary);
   expect(count).toBeGreaterThan(10);
   expect(count).toBeLessThan(20);
 });
+
+test('random bodies mean the same in one part and in many', () => {
+  const random = newRandom(1);
+  let [parts, messages] = [0, 0];
+  for (let round = 0; round < 300; round++) {
+    const rule = RULES[random(RULES.length)] ?? 'push';
+    const tokens = randomBody(random, rule);
+    const short = new SummaryReader(rule, Buffer.from(tokens.join('')));
+    expect(short.parts.step()).toBe(true);
+    // An empty list with many blanks in it is one that is used.
+    const spread = tokens.map((one) => {
+      return one === '[' || random(4) > 0 ? one : one + ' '.repeat(random(60_000));
+    });
+    const long = new SummaryReader(rule, Buffer.from(spread.join('')));
+    while (!long.parts.step()) {
+      parts++;
+      // Another body that is read meanwhile.
+      summaryOf('push', Buffer.from('{"items":[{}]}'));
+    }
+    messages += short.items;
+    const what = `${rule} ${tokens.join('')}`;
+    expect([what, seen(long)]).toEqual([what, seen(short)]);
+  }
+  expect(parts).toBeGreaterThan(200);
+  expect(messages).toBeGreaterThan(50);
+});
+
+const RULES = [
+  'push',
+  'transaction',
+  'configure',
+  'replay',
+  'ephemeral-push',
+  'cycle',
+  'kv',
+  'timers',
+] as const;
+
+/** All that a summary tells. */
+function seen({ summary }: SummaryReader): unknown {
+  if (summary === null) return null;
+  const { items, timers, largest, destinations, growing, isFacade, retention } = summary;
+  const features = [...summary.features];
+  return { items, timers, largest, destinations, growing, isFacade, retention, features };
+}
+
+/** Below its argument. */
+function newRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const LISTS = ['items', 'operations', 'messages', 'push_items', 'kv', 'timers', 'keys'];
+const LIST_OF: { readonly [rule in (typeof RULES)[number]]?: string } = {
+  cycle: 'push_items',
+  'ephemeral-push': 'messages',
+  kv: 'operations',
+  timers: 'operations',
+  transaction: 'operations',
+};
+const TEXTS = ['queue', 'partition', 'type', 'op', 'ns', 'key', 'payload', 'data', 'other'];
+const WORDS = ['"push"', '"a"', '"b"', '"get"', '"put"', '"svc-kafka"', '"qk:a"', '7', 'null', ''];
+
+/** Tokens of a text of known names, most of the time in the places where they count. */
+function randomBody(random: (below: number) => number, rule: (typeof RULES)[number]): string[] {
+  const lists = [...LISTS, ...new Array(LISTS.length).fill(LIST_OF[rule] ?? 'items')];
+  const tokens: string[] = [];
+  const one = (of: readonly string[]) => of[random(of.length)] ?? '';
+  const list = (depth: number) => {
+    const count = random(4);
+    tokens.push('[');
+    for (let at = 0; at < count; at++) {
+      if (at > 0) tokens.push(',');
+      if (random(5) > 0) object(depth);
+      else tokens.push(one(WORDS.slice(0, -1)));
+    }
+    tokens.push(']');
+  };
+  const object = (depth: number) => {
+    const count = 1 + random(4);
+    tokens.push('{');
+    for (let at = 0; at < count; at++) {
+      if (at > 0) tokens.push(',');
+      const isList = depth > 0 && random(2) === 0;
+      const name = one(isList ? lists : [...TEXTS, 'retentionSeconds', 'options']);
+      tokens.push(`"${name}"`, ':');
+      if (isList) list(depth - 1);
+      else if (name === 'options') object(0);
+      else if (name === 'type') tokens.push('"push"');
+      else tokens.push(one(random(100) === 0 ? WORDS : WORDS.slice(0, -1)));
+    }
+    tokens.push('}');
+  };
+  if (random(8) === 0) list(2);
+  else object(3);
+  return tokens;
+}

@@ -95,6 +95,8 @@ export class SummaryReader implements BodySummary, TextParts {
   readonly #body: Bytes;
   /** The list of a transaction that is being read is that of its timers. */
   #isInTimers = false;
+  /** Of a push of a transaction that has a list of items. */
+  #stands: 'beside operations' | 'in operation' | 'in its items' = 'beside operations';
   /** Partitions of each queue; null: there are no two destinations. */
   #seen: Map<string, Set<string>> | null = null;
   /** Where a replay puts its dead letter. */
@@ -123,15 +125,16 @@ export class SummaryReader implements BodySummary, TextParts {
     return (this.#rule === 'kv' || this.#rule === 'timers') && this.parts.isAtList();
   }
 
-  element(): void {
+  element(until: number): boolean {
+    if (this.#stands !== 'beside operations') return this.#operationOn(until);
     if (!this.parts.isAtObject()) {
       this.parts.reader.skipValue();
-      return;
+      return true;
     }
     switch (this.#rule) {
       case 'transaction':
-        if (this.#isInTimers) this.#timer();
-        else this.#operation();
+        if (!this.#isInTimers) return this.#operation(until);
+        this.#timer();
         break;
       case 'ephemeral-push':
         this.#message();
@@ -145,6 +148,7 @@ export class SummaryReader implements BodySummary, TextParts {
       default:
         this.#item();
     }
+    return true;
   }
 
   member(name: string | undefined): boolean {
@@ -199,30 +203,44 @@ export class SummaryReader implements BodySummary, TextParts {
     if (queue !== '') this.#goesTo(queue, partition);
   }
 
-  #operation(): void {
+  #operation(until: number): boolean {
     const { reader } = this.parts;
     const isPush = reader.lookAhead((at) => textAt(at, ITEM_KEYS, 'type')) === 'push';
     if (!isPush) {
       reader.skipValue();
-      return;
+      return true;
     }
     if (!reader.lookAhead((at) => hasArray(at, ITEM_KEYS, 'items'))) {
       this.#item();
-      return;
+      return true;
     }
     reader.enterObject('an operation');
+    this.#stands = 'in operation';
+    return this.#operationOn(until);
+  }
+
+  /** A push with a list may be the whole body, so it is left between its items. */
+  #operationOn(until: number): boolean {
+    const { reader } = this.parts;
     for (;;) {
+      if (this.#stands === 'in its items') {
+        while (reader.nextElement()) {
+          if (this.parts.isAtObject()) this.#item();
+          else reader.skipValue();
+          if (reader.at >= until) return false;
+        }
+        this.#stands = 'in operation';
+      }
+      if (reader.at >= until) return false;
       const key = reader.nextKey(ITEM_KEYS, 0);
-      if (key === KEYS_END) return;
-      if (ITEM_KEYS.names[key] !== 'items' || !this.parts.isAtList()) {
-        reader.skipValue();
-        continue;
+      if (key === KEYS_END) {
+        this.#stands = 'beside operations';
+        return true;
       }
-      reader.enterArray('items');
-      while (reader.nextElement()) {
-        if (this.parts.isAtObject()) this.#item();
-        else reader.skipValue();
-      }
+      if (ITEM_KEYS.names[key] === 'items' && this.parts.isAtList()) {
+        reader.enterArray('items');
+        this.#stands = 'in its items';
+      } else reader.skipValue();
     }
   }
 

@@ -1,7 +1,8 @@
 /**
  * Reads a JSON text from its start to its end, in parts of some 64 KiB each, between which the
- * caller may do something else. A text is an object, or a list; what there is to stop at is the
- * list, of the text itself or of its members: a member that is no list is read in one.
+ * caller may do something else. A text is an object, or a list. It can be left behind each of its
+ * members, behind each element of a list, the text itself or a member of it, and wherever whoever
+ * passes an element stops within it. A value that is skipped is read in one.
  *
  * A step takes up what the one before it left, and allocates nothing: nearly all bodies and answers
  * are a few hundred bytes, and are read in their first step. Generators, which this was before,
@@ -24,8 +25,8 @@ export interface TextParts {
    * passed, for it is a list whose elements are wanted.
    */
   member(name: string | undefined): boolean;
-  /** Passes an element of a list. */
-  element(): void;
+  /** Passes an element of a list, or a part of it up to `until`. False: there is more of it. */
+  element(until: number): boolean;
 }
 
 export class PartsReader {
@@ -40,6 +41,8 @@ export class PartsReader {
   readonly #what: string;
   readonly #text: TextParts;
   #stands: 'before' | 'in members' | 'in list of text' | 'in list of member' = 'before';
+  /** There is more of the element that was begun last. */
+  #isInElement = false;
 
   constructor(bytes: Bytes, keys: KeySet, what: string, text: TextParts) {
     this.#bytes = bytes;
@@ -79,13 +82,14 @@ export class PartsReader {
     const until = reader.at + PART_BYTES;
     for (;;) {
       if (this.#stands !== 'in members') {
-        while (reader.nextElement()) {
-          this.#text.element();
+        while (this.#isInElement || reader.nextElement()) {
+          this.#isInElement = !this.#text.element(until);
           if (reader.at >= until) return false;
         }
         if (this.#stands === 'in list of text') break;
         this.#stands = 'in members';
       }
+      if (reader.at >= until) return false;
       const key = reader.nextKey(this.#keys, 0);
       if (key === KEYS_END) break;
       if (!this.#text.member(this.#keys.names[key])) continue;
