@@ -18,6 +18,7 @@ import { NodeProcess } from '../rig/node-process.js';
 import { Scratch } from '../rig/scratch.js';
 import { type HostileOrder, LARGE_MESSAGES, LARGE_QUEUE } from './attacks.js';
 import type { HostileOptions } from './options.js';
+import { setApart, setAttackerApart } from './processors.js';
 import {
   measureShares,
   SHARES,
@@ -234,7 +235,7 @@ async function measureNode(
   scratch: Scratch,
   { address, pid }: NodeProcess,
   threads: number,
-  { attacks, rounds }: HostileOptions,
+  { attacks, rounds, isApart }: HostileOptions,
 ): Promise<Runs> {
   await fill(address);
   const honest = new HonestPushes(address, pid);
@@ -242,6 +243,7 @@ async function measureNode(
   if (threads > 1 && loop === null) throw new Error('all connections came to one thread');
   await sleep(IDLE_MS);
   const subject = await subjectOf(pid, own, loop);
+  if (isApart) setApart(subject);
   await honest.run(SECONDS);
   const runs: Runs = new Map();
   for (let round = 0; round < rounds; round++) {
@@ -252,6 +254,7 @@ async function measureNode(
       row.peace.push(await measured(honest, subject, null));
       const child = fork(PROGRAM, [], { execArgv: [], stdio: ['ignore', 2, 2, 'ipc'] });
       scratch.adopt(child);
+      if (isApart) setAttackerApart(child.pid);
       const order = { attack, address, pid, loop, seconds: SECONDS + 1 };
       row.attacked.push(await attacked(child, order, honest, subject));
     }
