@@ -126,6 +126,7 @@ async function requestRounds(credentials: Credentials): Promise<Map<string, numb
           path,
           query: '',
           header: (wanted: string) => headers[wanted],
+          isOver: false,
         };
         const admission = await passage.admit(incoming, target);
         const decided = admission.kind === 'body' ? await admission.goOn(PUSH) : admission;

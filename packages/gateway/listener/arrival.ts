@@ -53,6 +53,10 @@ export class Arrival implements IncomingRequest {
     this.atMs = atMs;
   }
 
+  get isOver(): boolean {
+    return !this.exchange.open;
+  }
+
   /** Bytes of path and query. */
   get targetBytes(): number {
     return this.path.length + (this.query === undefined ? 0 : this.query.length + 1);

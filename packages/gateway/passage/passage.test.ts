@@ -44,6 +44,8 @@ const targets = new Targets(ROUTES, new Router(ROUTES));
 interface Sent {
   readonly headers?: { readonly [name: string]: string };
   readonly body?: string;
+  /** True once the client has gone. */
+  readonly isGone?: () => boolean;
 }
 
 async function gateway(more: Partial<PassageConfig> = {}, planCode = 'pro') {
@@ -94,14 +96,23 @@ async function gateway(more: Partial<PassageConfig> = {}, planCode = 'pro') {
     onShadow: (_cluster, { refusal }) => void told.push(`shadow ${refusal.error}`),
     onUnreadable: ({ target }) => void told.push(`unreadable ${target.at}`),
   });
-  const call = (method: string, url: string, { headers = {}, body = '' }: Sent = {}) => {
+  const call = (method: string, url: string, sent: Sent = {}) => {
+    const { headers = {}, body = '', isGone = () => false } = sent;
     const [path = '', query = ''] = url.split('?');
     const target = targets.of(method, path);
     if (target.kind !== 'route') throw new Error('no route');
     const all: { readonly [name: string]: string } = { host: 'acme.example', ...headers };
     const header = (name: string) => all[name];
     const bytes = Buffer.from(body);
-    return withBody(passage.admit({ path, query, header }, target), bytes);
+    const incoming = {
+      path,
+      query,
+      header,
+      get isOver() {
+        return isGone();
+      },
+    };
+    return withBody(passage.admit(incoming, target), bytes);
   };
   const key = await keyOf('produce', 'consume', 'read', 'admin');
   const bearer = (text: string) => ({ authorization: `Bearer ${text}` });
@@ -164,6 +175,32 @@ test('a large answer is counted in parts, and sent when it is counted', async ()
   expect(turns).toBe(4);
   expect(samples).toMatchObject([{ op: 'delivery', msgs: 300 }]);
   expect(told).toEqual(['written 1', 'sent']);
+});
+
+test('a large body is let go of when its client goes', async () => {
+  const { call, key, bearer, records, limits } = await gateway({ bodyBytesMax: 1_000_000 });
+  const headers = bearer(key);
+  const item = JSON.stringify({ queue: 'a', payload: 'x'.repeat(1_000) });
+  const body = `{"items":[${Array(300).fill(item).join()}]}`;
+  await call('POST', '/api/v1/ack', { headers });
+  const limited = ['sizes 300', 'admit 1', 'messages 300'];
+  for (const [goesAt, endsAt, kind, asked] of [
+    [9, 4, 'admitted', limited],
+    [1, 2, 'refused', []],
+  ] as const) {
+    limits.asked.length = 0;
+    let [turns, isEnded] = [0, false];
+    const decided = call('POST', '/api/v1/push', { headers, body, isGone: () => turns >= goesAt });
+    void Promise.resolve(decided).then(() => {
+      isEnded = true;
+    });
+    for (; !isEnded; turns++) {
+      records.clock.advance(0);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect([turns, (await decided).kind]).toEqual([endsAt, kind]);
+    expect(limits.asked.slice(1)).toEqual(asked);
+  }
 });
 
 test('once all is known a request is decided in its turn', async () => {

@@ -13,6 +13,7 @@
  *   most bodies is known then.
  * - What a request took is given back: `Admitted.finish` is called once for each that was admitted,
  *   whether it was answered or its client went away.
+ * - A body is let go of when its client goes, for no budget counts it from then on.
  *
  * A push is decided here some ten thousand times a second, so a request is one object whose members
  * are what was found out of it. Rejected: promises and a function for each step, which is how this
@@ -66,6 +67,8 @@ export interface IncomingRequest {
   readonly query: string | undefined;
   /** By its name in lower case; undefined without one. */
   header(name: string): string | undefined;
+  /** Its client has gone, or has an answer: nobody waits for a decision. */
+  readonly isOver: boolean;
 }
 
 export interface PassageConfig extends PipelineConfig, LimitConfig, TimeoutConfig {
@@ -212,9 +215,9 @@ class Request implements BodyWanted {
     if (rule === null) throw new Error('the route has no rule for its body');
     this.#body = body;
     const reader = new SummaryReader(rule, body);
-    const others = inParts(reader.parts, this.#needs.clock);
-    if (others !== null) return others.then(() => this.#summed(reader.summary));
-    return this.#summed(reader.summary);
+    const others = inParts(reader.parts, this.#needs.clock, this.#incoming);
+    if (others === null) return this.#summed(reader.summary);
+    return others.then(() => (this.#incoming.isOver ? LEFT : this.#summed(reader.summary)));
   }
 
   #summed(summary: BodySummary | null): MaybePromise<Admission> {
@@ -354,7 +357,7 @@ class AdmittedRequest implements Admitted {
     this.#slot?.release();
     if (answered === null) return;
     const reader = answerReader(this.passed, this.#summary, answered);
-    const others = reader === null ? null : inParts(reader.parts, this.#needs.clock);
+    const others = reader === null ? null : inParts(reader.parts, this.#needs.clock, null);
     if (others === null) this.#meter(answered, reader);
     else this.#counting = others.then(() => this.#meter(answered, reader));
   }
@@ -378,14 +381,31 @@ class AdmittedRequest implements Admitted {
   }
 }
 
-/** null: the text was read in this turn. Others wait for no more than a part of a large one. */
-function inParts(reader: PartsReader, clock: Pick<Clock, 'after'>): Promise<void> | null {
-  return reader.step() ? null : otherParts(reader, clock);
+/** Told to nobody. */
+const LEFT: RefusedRequest = { kind: 'refused', refusal: REFUSALS.unavailable };
+
+/**
+ * null: the text was read in this turn. Others wait for no more than a part of a large one.
+ * `incoming`: the request that it is of; it is not read to its end when that is over. null: it is
+ * read whatever happens.
+ */
+function inParts(
+  reader: PartsReader,
+  clock: Pick<Clock, 'after'>,
+  incoming: Pick<IncomingRequest, 'isOver'> | null,
+): Promise<void> | null {
+  return reader.step() ? null : otherParts(reader, clock, incoming);
 }
 
-async function otherParts(reader: PartsReader, clock: Pick<Clock, 'after'>): Promise<void> {
-  do await new Promise<void>((resolve) => clock.after(0, resolve));
-  while (!reader.step());
+async function otherParts(
+  reader: PartsReader,
+  clock: Pick<Clock, 'after'>,
+  incoming: Pick<IncomingRequest, 'isOver'> | null,
+): Promise<void> {
+  do {
+    await new Promise<void>((resolve) => clock.after(0, resolve));
+    if (incoming?.isOver === true) return;
+  } while (!reader.step());
 }
 
 /** The token is compared in a time that says nothing. Without one there is no control plane. */
