@@ -118,6 +118,7 @@ test('a configure: the queue and what is asked of retention', () => {
     destinations: [{ queue: 'a', partition: 'Default' }],
     retention: [5],
   });
+  expect(read('configure', '{"queue":"a","queue":"b"}')?.destinations).toHaveLength(1);
   const options = { retentionSeconds: null, completedRetentionSeconds: 7, leaseTime: 9 };
   expect(read('configure', { queue: 'a', options })).toMatchObject({ retention: [7] });
 });

@@ -331,10 +331,12 @@ export class SummaryReader implements BodySummary, TextParts {
     return false;
   }
 
+  /** The broker refuses a body that names two queues, so one at most is let in. */
   #setting(name: string | undefined): void {
     const { reader } = this.parts;
-    if (name === 'queue' && reader.isString()) this.#goesTo(reader.readText(name), '');
-    else if (name === 'options' && this.parts.isAtObject()) this.#options();
+    if (name === 'queue' && reader.isString()) {
+      this.destinations[0] = { queue: reader.readText(name), partition: DEFAULT_PARTITION };
+    } else if (name === 'options' && this.parts.isAtObject()) this.#options();
     else if (name !== undefined && name !== 'queue' && name !== 'options') this.#seconds();
     else reader.skipValue();
   }
