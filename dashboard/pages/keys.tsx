@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<Key>[] = [
   },
   {
     key: 'scopes',
-    title: 'May',
+    title: 'Scopes',
     isText: true,
     isMinor: true,
     value: ({ scopes }) => scopes.join(' '),
@@ -52,7 +52,7 @@ const COLUMNS: readonly Column<Key>[] = [
     isText: true,
     value: ({ revoked_at }) => revoked_at ?? '',
     cell: ({ revoked_at }) =>
-      revoked_at === null ? <Badge tone="good">in use</Badge> : <Badge>revoked</Badge>,
+      revoked_at === null ? <Badge tone="good">active</Badge> : <Badge>revoked</Badge>,
   },
 ];
 

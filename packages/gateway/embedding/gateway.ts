@@ -346,7 +346,7 @@ export class Gateway {
     this.#inventory.start();
     this.#state.boot(settings.boot).then(
       () => {
-        logger.info(TARGET, 'the records are there');
+        logger.info(TARGET, 'the records are ready');
         if (settings.hasTenants) this.#grants.start();
       },
       (error: unknown) => logger.error(TARGET, 'the boot failed', { error: String(error) }),
