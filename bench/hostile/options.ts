@@ -8,8 +8,6 @@ export interface HostileOptions {
   readonly httpThreads: readonly number[];
   readonly attacks: readonly string[];
   readonly rounds: number;
-  /** The attacker and the thread that it attacks have a processor of their own. */
-  readonly isApart: boolean;
   readonly entry: string | undefined;
   readonly jsonFile: string | undefined;
 }
@@ -21,8 +19,6 @@ export const HOSTILE_USAGE = `npm run bench -- --hostile [options]
   --http-threads LIST  nodes with so many front threads, one after the other (default 0,2)
   --only LIST        attacks, of ${ALL.join(', ')}
   --rounds N         the median counts (default 3)
-  --apart            the attacker and the thread that it attacks have the last processor, and the
-                     broker's thread, the other front thread and the client have the first
   --entry FILE, --json FILE`;
 
 /** Throws an Error that says what is wrong with the arguments. */
@@ -34,7 +30,6 @@ export function readHostileOptions(commandLine: readonly string[]): HostileOptio
       'http-threads': { type: 'string', default: '0,2' },
       only: { type: 'string', default: ALL.join(',') },
       rounds: { type: 'string', default: '3' },
-      apart: { type: 'boolean', default: false },
       entry: { type: 'string' },
       json: { type: 'string' },
     },
@@ -43,7 +38,6 @@ export function readHostileOptions(commandLine: readonly string[]): HostileOptio
     httpThreads: integers('http-threads', values['http-threads'], 0, 8),
     attacks: someOf('only', values.only, ALL),
     rounds: integer('rounds', values.rounds, 1, 99),
-    isApart: values.apart,
     entry: values.entry,
     jsonFile: values.json,
   };

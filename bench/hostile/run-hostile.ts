@@ -18,7 +18,6 @@ import { NodeProcess } from '../rig/node-process.js';
 import { Scratch } from '../rig/scratch.js';
 import { type HostileOrder, LARGE_MESSAGES, LARGE_QUEUE } from './attacks.js';
 import type { HostileOptions } from './options.js';
-import { setApart, setAttackerApart } from './processors.js';
 import {
   measureShares,
   SHARES,
@@ -235,7 +234,7 @@ async function measureNode(
   scratch: Scratch,
   { address, pid }: NodeProcess,
   threads: number,
-  { attacks, rounds, isApart }: HostileOptions,
+  { attacks, rounds }: HostileOptions,
 ): Promise<Runs> {
   await fill(address);
   const honest = new HonestPushes(address, pid);
@@ -243,7 +242,6 @@ async function measureNode(
   if (threads > 1 && loop === null) throw new Error('all connections came to one thread');
   await sleep(IDLE_MS);
   const subject = await subjectOf(pid, own, loop);
-  if (isApart) setApart(subject);
   await honest.run(SECONDS);
   const runs: Runs = new Map();
   for (let round = 0; round < rounds; round++) {
@@ -254,7 +252,6 @@ async function measureNode(
       row.peace.push(await measured(honest, subject, null));
       const child = fork(PROGRAM, [], { execArgv: [], stdio: ['ignore', 2, 2, 'ipc'] });
       scratch.adopt(child);
-      if (isApart) setAttackerApart(child.pid);
       const order = { attack, address, pid, loop, seconds: SECONDS + 1 };
       row.attacked.push(await attacked(child, order, honest, subject));
     }
