@@ -1,7 +1,10 @@
 /**
- * Loaded into a node before its program: once its gateway is open, the store is filled, through
+ * Loaded into a node in place of its program. Once its gateway is open, the store is filled through
  * the gateway's own port to it, and the broker's grants are waited for. `SVC_TEST_FILL`: clusters,
  * keys, and the file that then says so.
+ *
+ * The program is run module by module. In the one file that the build makes of it the gateway is
+ * another one than what is imported here, and could not be told of.
  */
 import { writeFileSync } from 'node:fs';
 import { Gateway } from '@svc/gateway';
@@ -36,3 +39,7 @@ async function fill(options: Parameters<typeof open>[0]): Promise<void> {
   }
   writeFileSync(done, '');
 }
+
+await import(new URL('../../../packages/broker/dist/node/program.js', import.meta.url).href);
+// Behind this the file of the build would be loaded, as a second node.
+await new Promise(() => {});
