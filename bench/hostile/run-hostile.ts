@@ -35,7 +35,7 @@ const PREPARED_SECONDS_MAX = 60;
 const IDLE_MS = 500;
 const PUSHES_PER_SECOND = 1000;
 const LANES = 64;
-/** Of pushes behind each connection that is opened. */
+/** Seconds of pushes behind each connection that is opened. */
 const OPENING_SECONDS = 0.004;
 const LARGE_BYTES = 65_536;
 /** A timer of the node that measures the lag, by what is between two of its rounds. */
@@ -282,7 +282,7 @@ function sharesOf(threads: number): readonly Share[] {
   return threads === 0 ? SHARES.filter((share) => !share.endsWith('front')) : SHARES;
 }
 
-/** Of what all pushes of a window took. */
+/** The part of one push, in microseconds, of the time that all pushes of a window took. */
 function usOfPush(ms: number): number {
   return (ms * 1000) / (SECONDS * PUSHES_PER_SECOND);
 }

@@ -1,4 +1,4 @@
-// Who had the processors while the honest client pushed, and who waited for them: the threads of
+// Shares of the processors, and waits for them, while the honest client pushed: the threads of
 // the node one by one, what else runs in it, the honest client, and the attacker. A thread that
 // runs no more for a push than in peace does nothing for the attack; one that waits longer is kept
 // from the processors by whoever runs.

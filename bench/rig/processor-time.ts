@@ -23,7 +23,7 @@ export function mainThreadSeconds(pid: number): number {
   return threadNanoseconds(pid, String(pid)) / 1e9;
 }
 
-/** What a thread has had since it began, in milliseconds. */
+/** Times of a thread since it began, in milliseconds. */
 export interface ThreadTimes {
   /** On a processor. */
   readonly ranMs: number;
@@ -33,7 +33,7 @@ export interface ThreadTimes {
 
 export const NO_TIMES: ThreadTimes = { ranMs: 0, waitedMs: 0 };
 
-/** Of all threads of a process, by their numbers. */
+/** Times of all threads of a process, by their numbers. */
 export function threadTimes(pid: number): ReadonlyMap<number, ThreadTimes> {
   const times = new Map<number, ThreadTimes>();
   for (const thread of namesIn(`/proc/${pid}/task`)) {

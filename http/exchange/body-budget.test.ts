@@ -126,7 +126,7 @@ describe('owners', () => {
     const budget = new BodyBudget(112 * MIB, 0);
     const taken = ['a', 'b', 'c', 'd'].map((owner) => fill(budget, owner, SMALL) / 16);
     expect(taken).toEqual([84, 14, 7, 3.5]);
-    // Who has its part gets no more; who comes next does.
+    // An owner that has its part gets no more; the next one does.
     expect(fill(budget, 'a', SMALL)).toBe(0);
     expect(budget.reserve('growing', body(), SMALL)).toBe(true);
   });
@@ -222,7 +222,7 @@ test('any order of reservations leaves its sums exact, and each owner within its
       ({ upperOwner, bodyBytes }) => upperOwner === one.owner && isLargeBody(bodyBytes) === isLarge,
     );
     const upper = own.reduce((total, { upperBytes }) => total + upperBytes, 0);
-    // What was reserved above the half when there was more counts no longer than that.
+    // The bytes of an owner above the half count up to what all hold above it now.
     if (sum > 0.75 * max) expect(Math.min(upper, sum - max / 2)).toBeLessThanOrEqual(max - sum);
   }
   for (const one of held) budget.release('growing', one);

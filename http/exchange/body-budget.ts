@@ -56,7 +56,7 @@ export type BodyShare = 'growing' | 'drain';
 export interface BodyHolder {
   /** The client or tenant that it counts for. Asked only where the share is more than half full. */
   readonly owner: string;
-  /** What is reserved for it. */
+  /** Bytes that are reserved for it. */
   bodyBytes: number;
   /** The part of `bodyBytes` above the half of the share. */
   upperBytes: number;
@@ -68,7 +68,7 @@ interface Pool {
   readonly bytesMax: number;
   /** Small bodies have room up to it however large the only large body is. */
   readonly smallBytesKept: number;
-  /** Where the upper half begins. */
+  /** The byte at which the upper half begins. */
   readonly upperFrom: number;
   smallBytes: number;
   largeBytes: number;
@@ -180,7 +180,7 @@ function upperOf({ upperFrom }: Pool, others: number, bytes: number): number {
   return Math.max(0, Math.min(bytes, others + bytes - upperFrom));
 }
 
-/** What the other bodies of its owner, of the kind that it is to be, hold above the half. */
+/** Bytes above the half of the other bodies of its owner, of the kind that it is to be. */
 function upperOfOthers(pool: Pool, body: BodyHolder, isLarge: boolean): number {
   const upper = isLarge ? pool.largeUpper : pool.smallUpper;
   if (upper.size === 0) return 0;

@@ -102,7 +102,7 @@ class BodyReader implements Slow, LargeBody {
     this.#exchange = exchange;
     this.#rim = rim;
     this.#announced = announced;
-    // What comes with its head must leave room to others already.
+    // Bytes that come with the head must leave room to others already.
     this.#takesTurns = announced >= TURN_BODY_BYTES_MIN;
     this.#share = share;
     this.#bytesMax = bytesMax;

@@ -40,7 +40,7 @@
 import { type BodyBudget, type BodyHolder, type BodyShare, isLargeBody } from './body-budget.js';
 
 export interface LargeBody {
-  /** What the budget counts for it, and whose it is. */
+  /** Its holder in the budget: its bytes and its owner. */
   readonly holder: BodyHolder;
   readonly share: BodyShare;
   /** Bytes that it needs beyond those: by its length, or by the longest one if none was told. */
@@ -68,7 +68,7 @@ export class BodyTurns {
   readonly #nowMs: () => number;
   readonly #soon: (run: () => void) => void;
   readonly #after: (ms: number, run: () => void) => void;
-  /** Those that have begun to take turns and are not complete, paused or not. */
+  /** Bodies that have begun to take turns and are not complete, paused or not. */
   readonly #partial = new Set<LargeBody>();
   /** Those that are paused, but for the one that has the turn. */
   readonly #line: LargeBody[] = [];

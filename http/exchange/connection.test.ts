@@ -222,7 +222,7 @@ describe('the budget', () => {
   });
 
   test('a short body counts as the slab of memory that it keeps', async () => {
-    // Of which one address takes three quarters.
+    // One address takes three quarters of it.
     await start({ bodyBytesInFlightMax: 8 * 8192 });
     let held = 0;
     front.service.onSubmit = () => held++;

@@ -103,9 +103,9 @@ export interface EphemeralQueuesPage {
   readonly nextAfter: string | null;
   /** The node that tells. */
   readonly nodeId: number;
-  /** Of all tenants on that node. */
+  /** Bytes of all tenants on that node. */
   readonly cellBytes: number;
-  /** Of the tenant on that node. */
+  /** Bytes of the tenant on that node. */
   readonly tenantBytes: number;
 }
 

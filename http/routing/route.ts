@@ -44,7 +44,7 @@ export interface Call<Params = PathParams, Query = string, Body = Buffer> {
   readonly subject: string | null;
   /** What that token allows; null where `subject` is null for want of a token. */
   readonly roles: RoleSet | null;
-  /** Of a payload that comes compressed; null: as many as the endpoint takes. */
+  /** Bytes of a payload that comes compressed; null: as many as the endpoint takes. */
   readonly payloadBytesMax: number | null;
   /** The `{...}` segments of the path, decoded. */
   readonly params: Params;
@@ -72,7 +72,7 @@ export interface Route {
   readonly level: AccessLevel;
   /** The class by which a gateway in front of the API treats it. Every route states its own. */
   readonly gateway: GatewayClass;
-  /** What stands behind `?` is not asked for: a call of the native layer less. */
+  /** The part behind `?` is not asked for: a call of the native layer less. */
   readonly ignoresQuery: boolean;
   /** null: the route reads no body. */
   readonly body: BodyShare | null;

@@ -35,7 +35,7 @@ export class Router {
   readonly #literals = new Map<string, Literal[]>();
   /** The others, by their number of segments. */
   readonly #patterns = new Map<number, Pattern[]>();
-  /** What was found last without parameters: most requests name the same, and comparing is less. */
+  /** The last match without parameters: most requests name the same, and comparing is less. */
   #last: (Literal & { readonly path: string }) | null = null;
   /** Those whose last segment takes the rest of the path. */
   readonly #tails: Pattern[] = [];

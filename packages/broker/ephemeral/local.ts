@@ -70,7 +70,7 @@ export class LocalRings {
     return this.#rings.bytes;
   }
 
-  /** Of one tenant. */
+  /** Bytes of one tenant. */
   bytesOf(tenant: string): number {
     return this.#rings.bytesOf(tenant);
   }

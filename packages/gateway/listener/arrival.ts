@@ -30,7 +30,7 @@ export class Arrival implements IncomingRequest {
   answerHeaders = NO_HEADERS;
   /** A name and its value in turn, as they came. */
   readonly #headers: string[] = [];
-  /** What proxies say of the client, all of it. */
+  /** The addresses that proxies name, joined by commas. */
   #forwarded = '';
   readonly #addresses: Pick<ClientAddresses, 'of'>;
   #client: Client | null = null;

@@ -20,7 +20,7 @@ export interface Answered {
 
 export interface Counted {
   readonly first: Sample;
-  /** That of a cycle's sink items; null: it has none. */
+  /** The sample of a cycle's sink items; null: it has none. */
   readonly sink: Sample | null;
   /** Messages that were taken out, which the bucket of messages is charged with. */
   readonly delivered: number;

@@ -48,12 +48,12 @@ export interface DecidedRequest {
 
 /** A member that is not there was not found out yet; null: there is none. */
 export interface Facts {
-  /** What the host, the caller or `x-svc-act-cluster` names: one of them, for one request. */
+  /** The cluster that the host, the caller or `x-svc-act-cluster` names: one, for one request. */
   readonly named?: ClusterView | null;
-  /** What stands for all hosts that name none. */
+  /** The cluster for all hosts that name none. */
   readonly fallback?: ClusterView | null;
   readonly caller?: Caller | null;
-  /** Of the caller, on the cluster. */
+  /** The role of the caller on the cluster. */
   readonly role?: Role | null;
   /** null: it cannot be read. */
   readonly body?: BodySummary | null;

@@ -16,7 +16,7 @@ const PART_BYTES = 65_536;
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
-/** What is done with the parts of a text, each of which the reader stands before. */
+/** The visitor of the parts of a text, before each of which the reader stands. */
 export interface TextParts {
   /** Whether the text is a list. */
   isList(): boolean;
@@ -37,7 +37,7 @@ export class PartsReader {
   readonly #bytes: Bytes;
   /** Names of members that are told. */
   readonly #keys: KeySet;
-  /** What an error calls the text. */
+  /** The name of the text in errors. */
   readonly #what: string;
   readonly #text: TextParts;
   #stands: 'before' | 'in members' | 'in list of text' | 'in list of member' = 'before';
