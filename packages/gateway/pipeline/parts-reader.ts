@@ -5,8 +5,8 @@
  * passes an element stops within it. A value that is skipped is read in one.
  *
  * A step takes up what the one before it left, and allocates nothing: nearly all bodies and answers
- * are a few hundred bytes, and are read in their first step. Generators, which this was before,
- * cost such a request an object and two results for each function on the way to the list.
+ * are a few hundred bytes, and are read in their first step. Rejected: generators. They cost such a
+ * request an object and two results for each function on the way to the list.
  */
 import { JsonError, JsonReader, KEYS_END, type KeySet } from '@svc/http';
 
