@@ -178,6 +178,7 @@ import(workerData.module).then(({ Channel }) => {
     inward: workerData.inward,
     wake: () => parentPort.postMessage(0),
     soon: setImmediate,
+    nowMs: () => performance.now(),
     onFrame: (kind, id, content) => channel.send(kind, id, [content]),
   });
   parentPort.on('message', () => channel.woken());
@@ -201,6 +202,7 @@ it('frames of all sizes come back from another thread, whole and in order', asyn
     inward,
     wake: () => worker.postMessage(0),
     soon: setImmediate,
+    nowMs: () => performance.now(),
     onFrame: (kind: number, id: number, content: Uint8Array) =>
       received.push(`${kind} ${id} ${Buffer.from(content).toString('base64')}`),
   });

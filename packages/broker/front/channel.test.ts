@@ -1,6 +1,7 @@
 // Goal: a frame that found no room goes on, whenever the other side makes room: also in the moment
 // between the writing and the waiting; an end that is closed hears and says nothing more. Method:
-// one end of a channel, and the other side of its rings by hand.
+// one end of a channel, and the other side of its rings by hand. Frames that take long leave the
+// turn to others, and come all and in order in the turns that follow.
 import { expect, test, vi } from 'vitest';
 import { Channel } from './channel.js';
 import { FrameReceiver, FrameSender } from './frames.js';
@@ -17,6 +18,7 @@ test('room that is made just before the wait is used, and the rest waits all the
     inward: ringMemory(RING_BYTES),
     wake: () => {},
     soon: (work) => turns.push(work),
+    nowMs: () => 0,
     onFrame: () => {},
   });
   const lengths: number[] = [];
@@ -58,6 +60,7 @@ test('an end that is closed by a frame hears no other one, and sends nothing', (
     inward,
     wake: () => {},
     soon: (work) => turns.push(work),
+    nowMs: () => 0,
     onFrame: (_kind, id) => {
       ids.push(id);
       end.close();
@@ -77,4 +80,45 @@ test('an end that is closed by a frame hears no other one, and sends nothing', (
     true,
     0,
   ]);
+});
+
+test('frames that take long are taken a few in a turn, whole and in order', () => {
+  const inward = ringMemory(1024);
+  const ids: number[] = [];
+  const turns: (() => void)[] = [];
+  let nowMs = 0;
+  let wakes = 0;
+  const end = new Channel({
+    outward: ringMemory(RING_BYTES),
+    inward,
+    wake: () => wakes++,
+    soon: (work) => turns.push(work),
+    nowMs: () => nowMs,
+    onFrame: (_kind, id, { length }) => {
+      ids.push(id);
+      nowMs += length;
+    },
+  });
+  const writer = new RingWriter(inward);
+  const sender = new FrameSender(writer);
+  const bring = (from: number, to: number) => {
+    for (let id = from; id <= to; id++) sender.send(1, id, [new Uint8Array(1)]);
+    if (writer.publish()) end.woken();
+  };
+  const turn = () => {
+    turns.shift()?.();
+    return ids.length;
+  };
+  end.open();
+  bring(1, 21);
+  const taken = [turn(), turn()];
+  // The time of a turn begins with its first look, so four frames come before it.
+  expect(taken).toEqual([8, 16]);
+  bring(22, 25);
+  while (turns.length > 0) taken.push(turn());
+  expect(taken).toEqual([8, 16, 24, 25, 25]);
+  expect(ids).toEqual(Array.from({ length: 25 }, (_, i) => i + 1));
+  // Asleep again, it is woken by what comes next.
+  bring(26, 26);
+  expect([ids.length, turns.length]).toEqual([26, 1]);
 });

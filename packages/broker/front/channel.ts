@@ -9,7 +9,10 @@
  * sleeps: under load nobody sleeps, and nobody is woken.
  *
  * What must hold:
- * - A turn takes TURN_BYTES_MAX at most, so that sockets and timers have their turns.
+ * - A turn takes TURN_BYTES_MAX at most, and frames for TURN_MS at most, so that sockets, timers
+ *   and other threads have their turns. Most frames take microseconds, but one may bring a read of
+ *   some tenths of a millisecond, and hundreds of clients may ask for it at once. Time is looked at
+ *   between frames, every few of them.
  * - What finds no room in the ring goes on when the other side has made room, and wakes this one.
  *   The ring bounds what is between the threads; bodies and answers that wait before it are counted
  *   where they were admitted. A request whose client goes while all of its frame waits is dropped
@@ -27,12 +30,15 @@ export interface ChannelOptions {
   /** Runs what it is given in the next turn of the loop. */
   readonly soon: (work: () => void) => unknown;
   readonly onFrame: OnFrame;
+  /** Monotonic milliseconds. */
+  readonly nowMs: () => number;
   /** Called before what was sent in a turn is published: the last moment to send more. */
   readonly beforePublish?: () => void;
 }
 
 /** Taken in one turn: a millisecond of copying and decoding. */
 const TURN_BYTES_MAX = 1024 * 1024;
+const TURN_MS = 2;
 
 export class Channel {
   readonly #options: ChannelOptions;
@@ -43,6 +49,8 @@ export class Channel {
   #isArmed = false;
   #hasSent = false;
   #isClosed = false;
+  /** Of this turn's frames; null: the clock was not looked at. */
+  #untilMs: number | null = null;
   readonly #turn = () => this.#run();
 
   constructor(options: ChannelOptions) {
@@ -50,9 +58,10 @@ export class Channel {
     this.#writer = new RingWriter(options.outward);
     this.#reader = new RingReader(options.inward);
     this.#sender = new FrameSender(this.#writer);
-    this.#receiver = new FrameReceiver(this.#reader, (kind, id, content) => {
+    const onFrame: OnFrame = (kind, id, content) => {
       if (!this.#isClosed) options.onFrame(kind, id, content);
-    });
+    };
+    this.#receiver = new FrameReceiver(this.#reader, onFrame, () => this.#hasTime());
   }
 
   /** Looks for what has come, and from then on is woken. */
@@ -104,9 +113,17 @@ export class Channel {
     this.#options.soon(this.#turn);
   }
 
+  /** The time begins with the first look, so a turn of few frames reads no clock. */
+  #hasTime(): boolean {
+    const nowMs = this.#options.nowMs();
+    this.#untilMs ??= nowMs + TURN_MS;
+    return nowMs < this.#untilMs;
+  }
+
   #run(): void {
     this.#isArmed = false;
     if (this.#isClosed) return;
+    this.#untilMs = null;
     const received = this.#receiver.receive(TURN_BYTES_MAX);
     const isAwaited = received > 0 && this.#reader.release();
     const isAsleep = this.#publish();

@@ -19,6 +19,8 @@ const LENGTH_BYTES = 4;
 const HEAD_BYTES = LENGTH_BYTES + 5;
 /** Copied from the ring at a stretch: 20 us. */
 const CHUNK_BYTES_MAX = 65_536;
+/** A look at the clock costs as much as one percent of a push. */
+const FRAMES_PER_LOOK = 4;
 
 /** `content` is a view of memory that stays as it is. */
 export type OnFrame = (kind: number, id: number, content: Uint8Array) => void;
@@ -141,22 +143,35 @@ const GONE: Part = { headOf: null, bytes: NOTHING };
 export class FrameReceiver {
   readonly #ring: RingReader;
   readonly #onFrame: OnFrame;
+  readonly #mayGoOn: () => boolean;
+  /** Copied from the ring; frames before `#at` were delivered. null: all of them were. */
+  #chunk: Uint8Array | null = null;
+  #at = 0;
+  /** Delivered since the clock was looked at. */
+  #frames = 0;
+  #isHeldBack = false;
   /** A frame of which a part has come. */
   #partial: Uint8Array | null = null;
   #partialLength = 0;
   /** Bytes of a frame's length that came before the rest. */
   #lead: Uint8Array = NOTHING;
 
-  constructor(ring: RingReader, onFrame: OnFrame) {
+  /** `mayGoOn` is asked behind every FRAMES_PER_LOOK frames; what it keeps back comes later. */
+  constructor(ring: RingReader, onFrame: OnFrame, mayGoOn: () => boolean = () => true) {
     this.#ring = ring;
     this.#onFrame = onFrame;
+    this.#mayGoOn = mayGoOn;
   }
 
-  /** Takes what there is, `bytesMax` and a piece at most. Returns how many bytes there were. */
+  /**
+   * Takes what there is, `bytesMax` and a piece at most, as long as it may go on. Returns how
+   * many bytes there were; 0: nothing is left.
+   */
   receive(bytesMax: number): number {
     let total = 0;
-    while (total < bytesMax) {
-      const count = this.#receivePiece();
+    this.#isHeldBack = false;
+    while (total < bytesMax && !this.#isHeldBack) {
+      const count = this.#chunk === null ? this.#receivePiece() : this.#split(this.#chunk);
       if (count === 0) break;
       total += count;
     }
@@ -183,23 +198,30 @@ export class FrameReceiver {
     chunk.set(lead);
     this.#lead = NOTHING;
     this.#ring.read(chunk, lead.length, count);
-    this.#split(chunk);
-    return count;
+    this.#at = 0;
+    return this.#split(chunk);
   }
 
-  #split(chunk: Uint8Array): void {
-    let at = 0;
-    while (chunk.length - at >= LENGTH_BYTES) {
-      const length = u32At(chunk, at);
-      const start = at + LENGTH_BYTES;
+  /** Delivers frames of the chunk, from `#at` on. Returns how many of its bytes are done with. */
+  #split(chunk: Uint8Array): number {
+    const from = this.#at;
+    this.#chunk = null;
+    while (chunk.length - this.#at >= LENGTH_BYTES) {
+      const length = u32At(chunk, this.#at);
+      const start = this.#at + LENGTH_BYTES;
       if (length > chunk.length - start) {
         this.#begin(chunk, start, length);
-        return;
+        return chunk.length - from;
       }
-      at = start + length;
-      this.#deliver(chunk, start, at);
+      this.#at = start + length;
+      this.#deliver(chunk, start, this.#at);
+      if (this.#isHeldBack) {
+        if (this.#at < chunk.length) this.#chunk = chunk;
+        return this.#at - from;
+      }
     }
-    if (at < chunk.length) this.#lead = chunk.slice(at);
+    if (this.#at < chunk.length) this.#lead = chunk.slice(this.#at);
+    return chunk.length - from;
   }
 
   #begin(chunk: Uint8Array, start: number, length: number): void {
@@ -212,6 +234,10 @@ export class FrameReceiver {
   #deliver(bytes: Uint8Array, start: number, end: number): void {
     const content = bytes.subarray(start + HEAD_BYTES - LENGTH_BYTES, end);
     this.#onFrame(bytes[start] ?? 0, u32At(bytes, start + 1), content);
+    this.#frames++;
+    if (this.#frames < FRAMES_PER_LOOK) return;
+    this.#frames = 0;
+    this.#isHeldBack = !this.#mayGoOn();
   }
 }
 

@@ -83,6 +83,7 @@ class FrontThreadProgram {
       inward: data.toThread,
       wake: () => report(WAKE),
       soon: setImmediate,
+      nowMs: () => clock.nowMs(),
       onFrame: (kind, id, content) => {
         if (crash.kind === 'armed') crash.reachInThread?.('front-thread');
         service.received(kind, id, content);

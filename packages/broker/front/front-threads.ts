@@ -276,6 +276,7 @@ class FrontThread {
       inward: toCore,
       wake: () => this.tell(WAKE),
       soon: (work) => clock.soon(work),
+      nowMs: () => clock.nowMs(),
       onFrame: (kind, id, content) => this.#server.received(kind, id, content),
     });
     this.#server = new ThreadServer({

@@ -64,6 +64,8 @@ class Life {
   readonly #model: Model;
   readonly #largest: number;
   readonly #service: RemoteService;
+  /** A millisecond passes from one look at the clock to the next. */
+  #looks = 0;
 
   constructor(world: World) {
     const { model, core, broker, front, answers, largest, ringBytes } = world;
@@ -76,6 +78,7 @@ class Life {
       inward: toCore,
       wake: () => loop.messages.push(() => this.threadEnd.woken()),
       soon: core.soon,
+      nowMs: () => this.#looks++,
       onFrame: (kind, id, content) => this.server.received(kind, id, content),
     });
     this.server = new ThreadServer({
@@ -95,6 +98,7 @@ class Life {
       inward: toThread,
       wake: () => core.messages.push(() => this.coreEnd.woken()),
       soon: loop.soon,
+      nowMs: () => this.#looks++,
       onFrame: (kind, id, content) => this.#service.received(kind, id, content),
     });
     this.#service = new RemoteService(

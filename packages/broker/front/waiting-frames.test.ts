@@ -21,7 +21,8 @@ let memory: { outward: SharedArrayBuffer; inward: SharedArrayBuffer };
 beforeEach(async () => {
   clients = [];
   memory = { outward: ringMemory(RING_BYTES), inward: ringMemory(RING_BYTES) };
-  channel = new Channel({ ...memory, wake: () => {}, soon: setImmediate, onFrame: () => {} });
+  const idle = { wake: () => {}, soon: setImmediate, onFrame: () => {} };
+  channel = new Channel({ ...memory, ...idle, nowMs: () => 0 });
   const service = new RemoteService(
     channel,
     () => 0,
