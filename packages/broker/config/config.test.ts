@@ -271,7 +271,6 @@ const ACCEPTED: readonly [Environment, Partial<Config>][] = [
     { SVC_ALLOWED_ORIGINS: 'https://a.example, http://[::1]:3000,' },
     { allowedOrigins: ['https://a.example', 'http://[::1]:3000'] },
   ],
-  [{ SVC_MAX_CONNECTIONS: '5000' }, { connectionsMax: 5000 }],
   [
     { SVC_EDGE_TRUSTED_PROXIES: 'loopback, 10.1.0.0/16,fd00::1' },
     { trustedProxies: ['loopback', '10.1.0.0/16', 'fd00::1'] },
@@ -463,6 +462,8 @@ const REFUSED: readonly [Environment, string][] = [
     'SVC_RAFT_DIR is set to the empty string — ' +
       'give it a directory, or unset it for /var/lib/svc/raft',
   ],
+  [{ SVC_HTTP_THREADS: '9' }, 'SVC_HTTP_THREADS=9 is not a whole number from 0 to 8'],
+  [{ SVC_MAX_QUEUES: '10k' }, 'SVC_MAX_QUEUES=10k is not a whole number from 1 on'],
   [{ SVC_LOG_JSON: 'maybe' }, `SVC_LOG_JSON="maybe" ${NOT_BOOLEAN}`],
   [{ JWT_ENABLED: 'enabled' }, `JWT_ENABLED="enabled" ${NOT_BOOLEAN}`],
   [{ SVC_RAFT_REPLICATOR: 'paxos' }, 'SVC_RAFT_REPLICATOR=paxos: expected `local` or `openraft`'],

@@ -1,6 +1,6 @@
 /** Environment variables of the door: whose requests are let in, and how many connections. */
 import { isIP } from 'node:net';
-import { accepted, type Kind, optionalInteger, refused } from './values.js';
+import { accepted, exactInteger, type Kind, orUnset, refused } from './values.js';
 import { variable } from './variable.js';
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i;
@@ -63,13 +63,13 @@ export const DOOR_VARIABLES = {
   connectionsMax: variable(
     'server',
     'SVC_MAX_CONNECTIONS',
-    optionalInteger('open files less those of the node', { min: 1 }),
+    orUnset(exactInteger(1, { min: 1 }), 'open files less those of the node'),
     'connections of clients at a port; at the bound the longest idle one ends, and if none is, 503',
   ),
   connectionsPerAddressMax: variable(
     'server',
     'SVC_MAX_CONNECTIONS_PER_ADDRESS',
-    optionalInteger('none', { min: 1 }),
+    orUnset(exactInteger(1, { min: 1 }), 'none'),
     'connections of one client address; never counted for trusted proxies',
   ),
   trustedProxies: variable(

@@ -1,10 +1,11 @@
 /** Environment variables that bound how many names there may be. */
 import type { NameBounds } from '@svc/engine';
 import type { Config } from './config.js';
-import { optionalInteger } from './values.js';
+import { exactInteger, orUnset } from './values.js';
 import { variable } from './variable.js';
 
-const optional = optionalInteger('none', { min: 1 });
+/** What is not a number is refused: read as unset, `10k` would be no bound at all. */
+const optional = orUnset(exactInteger(1, { min: 1 }), 'none');
 
 export const NAME_VARIABLES = {
   queuesMax: variable(

@@ -1,5 +1,5 @@
 /** Environment variables of the series that status and analytics show. */
-import { positive } from './values.js';
+import { exactInteger, positive } from './values.js';
 import { variable } from './variable.js';
 
 const HOURS_MAX = 24 * 366;
@@ -22,7 +22,7 @@ export const SERIES_VARIABLES = {
   queueSeriesMax: variable(
     'server',
     'SVC_METRICS_QUEUE_SERIES_MAX',
-    positive(20_000, { min: 1, max: 100_000 }),
+    exactInteger(20_000, { min: 1, max: 100_000 }),
     'queues of a Prometheus family; `svc_queue_series_omitted` tells how many were left out',
   ),
   seriesNodeHours: variable(

@@ -81,7 +81,10 @@ interface NumberBounds {
   readonly scale?: number;
 }
 
-/** Clamped to its bounds; what is not a decimal integer is silently the default. */
+/**
+ * Clamped to its bounds; what is not a decimal integer is the default, for the contract says so of
+ * its own variables. One that the contract does not name is an `exactInteger`.
+ */
 export function integer(standard: number, bounds: NumberBounds): Kind<number> {
   return numeric('integer', standard, bounds, () => true);
 }

@@ -20,12 +20,14 @@ import {
   absentWhenOn,
   absentWhenSet,
   accepted,
+  exactInteger,
   flag,
   integer,
   type Kind,
   MEGABYTE,
   optionalInteger,
   optionalText,
+  orUnset,
   percent,
   positive,
   quoted,
@@ -82,7 +84,7 @@ export const VARIABLES = {
   httpThreads: variable(
     'server',
     'SVC_HTTP_THREADS',
-    optionalInteger('processors - 2, from 0 to 8', { min: 0, max: 8 }),
+    orUnset(exactInteger(0, { min: 0, max: 8 }), 'processors - 2, from 0 to 8'),
     'threads that serve the HTTP port; 0: the thread of the broker does',
   ),
   partitionsShownMax: variable(
@@ -276,7 +278,7 @@ export const VARIABLES = {
   catchUpMibPerSecond: variable(
     'raft',
     'SVC_RAFT_CATCH_UP_MIB_S',
-    positive(100, { min: 1 }),
+    exactInteger(100, { min: 1 }),
     'MiB a second that a leader sends of its log to members far behind, all of them together; ' +
       'and that a node reads from its disk for all standbys',
   ),

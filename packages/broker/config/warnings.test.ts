@@ -2,6 +2,8 @@
 // whoever sets nothing wrong is told nothing. Method: environments and the lines they give.
 import { expect, test } from 'vitest';
 import type { Environment } from './values.js';
+import type { Variable } from './variable.js';
+import { VARIABLES } from './variables.js';
 import { configWarnings } from './warnings.js';
 
 const TOLD: readonly [Environment, string][] = [
@@ -22,8 +24,8 @@ const TOLD: readonly [Environment, string][] = [
     'SVC_RAFT_DISK_HIGH_PCT="85%" is not a number from 1 to 100: 85 is used',
   ],
   [
-    { SVC_MAX_CONNECTIONS: 'many' },
-    'SVC_MAX_CONNECTIONS="many" is not a whole number without a unit: it counts as unset',
+    { SVC_RAFT_ADMIT_MAX_MB: 'many' },
+    'SVC_RAFT_ADMIT_MAX_MB="many" is not a whole number without a unit: it counts as unset',
   ],
   [
     { SVC_MAX_BODY_BYTE: '1000' },
@@ -54,4 +56,17 @@ test('nothing is said of what is right, of other programs and of container platf
     PATH: '/bin',
   };
   expect(configWarnings(environment)).toEqual([]);
+});
+
+test('no value of any variable is replaced unsaid', () => {
+  for (const { names, kind } of Object.values(VARIABLES) as Variable<unknown>[]) {
+    const [name] = names;
+    for (const given of ['nonsense', '-5', '1.5', '10k', '7 8', '99999999999999999999']) {
+      const parsed = kind.parse(given, name, { [name]: given });
+      if (!parsed.ok || (kind.doubt?.(given) ?? null) !== null) continue;
+      const shown = kind.show(parsed.value);
+      const isUsed = shown.includes(given) || shown === `<set:${given.length} chars>`;
+      expect(isUsed, `${name}=${given} is ${shown}`).toBe(true);
+    }
+  }
 });
