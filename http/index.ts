@@ -104,3 +104,4 @@ export {
   type Unready,
 } from './server/server.js';
 export { SocketListener, type TlsFiles } from './server/socket-listener.js';
+export { visitUrl } from './server/visit-url.js';

@@ -145,6 +145,8 @@ describe.each(TRANSPORTS)('over %s', (over) => {
       ]);
       const other = { ...headers, Origin: 'https://tools.example.evil' };
       expect(codeOf(await ask(PUSH, { body: BODY, headers: other }))).toBe(CSRF);
+      // A cache must not give a page the answer of a program, which names no origin.
+      expect((await ask(PUSH, { body: BODY })).headers.get('vary')).toBe('Origin');
     });
 
     test('get the preflight, without a token', async () => {

@@ -13,7 +13,9 @@
  * - `Origin` (all that may change something, and all that scripts read across origins): the origin
  *   that the request itself goes to, by its `Host`, is let in. Scheme and port are not compared
  *   apart: behind a proxy the node does not know which scheme the client used.
- * - An origin of `allowedOrigins` is let in, and its answers say that it may read them.
+ * - An origin of `allowedOrigins` is let in, and its answers say that it may read them. Where there
+ *   are such origins every answer says that it varies by them, also one to a request without
+ *   `Origin`: a cache that kept it would give a page one that it may not read.
  * - Neither header: no browser, or an old one, and let in. What remains is a plain-HTTP address
  *   beyond loopback, to which a browser sends an `<img>` without either header; only tokens or TLS
  *   close that (docs/operations.md says so).
@@ -27,6 +29,7 @@
  */
 import { isIP } from 'node:net';
 import { CORS_MAX_AGE_SECONDS, HOST_VERDICTS_MAX } from '../base/limits.js';
+import { standingHeaders } from './answer-heads.js';
 import type { Exchange } from './exchange.js';
 import type { Head } from './request-head.js';
 import { isPageRead } from './static-files.js';
@@ -63,6 +66,8 @@ const EXPOSED = 'ETag, Retry-After, WWW-Authenticate, x-svc-next-after';
 export class Door {
   readonly #origins: ReadonlySet<string>;
   readonly #anyOrigin: boolean;
+  /** Of every answer where pages of other origins may read some; null: none may. */
+  readonly #varies: Headers | null;
   readonly #hosts: ReadonlySet<string>;
   readonly #machineName: string | null;
   #asksHost: boolean;
@@ -74,6 +79,7 @@ export class Door {
   constructor({ allowedOrigins, allowedHosts, machineName }: DoorOptions) {
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
     this.#anyOrigin = this.#origins.has('*');
+    this.#varies = this.#origins.size === 0 ? null : standingHeaders([['Vary', 'Origin']]);
     this.#hosts = new Set(allowedHosts.map((host) => host.toLowerCase()));
     this.#machineName = machineName?.toLowerCase() ?? null;
     this.#asksHost = this.#hosts.size > 0;
@@ -92,6 +98,7 @@ export class Door {
     path: string,
     unmatched: boolean,
   ): boolean {
+    if (this.#varies !== null) exchange.addHeaders(this.#varies);
     const site = head.getHeader('sec-fetch-site');
     const origin = head.getHeader('origin');
     if (site === '' && origin === '' && !this.#asksHost) return true;
@@ -113,10 +120,7 @@ export class Door {
       exchange.json('403 Forbidden', CROSS_SITE_TEXT);
       return false;
     }
-    const reader: Headers = [
-      ['Access-Control-Allow-Origin', said.origin],
-      ['Vary', 'Origin'],
-    ];
+    const reader: Headers = [['Access-Control-Allow-Origin', said.origin]];
     if (method !== 'OPTIONS' || head.getHeader('access-control-request-method') === '') {
       exchange.addHeaders([...reader, ['Access-Control-Expose-Headers', EXPOSED]]);
       return true;

@@ -11,6 +11,7 @@ import {
   type HttpServer,
   isLoopback,
   type Service,
+  visitUrl,
 } from '@svc/http';
 import { type HealthAnswer, type Meters, VERSION } from '@svc/wire';
 import { hostAndPortText } from '../config/addresses.js';
@@ -149,8 +150,9 @@ export class NodeFront {
     });
     if (ports === null) return;
     if (gateway !== null) {
-      const place = { host: gateway.host, port: ports.gateway };
-      logger.info('gateway', `listening${by}`, { ...place, enforce: config.gatewayEnforce });
+      const place = { host: gateway.host, port: ports.gateway ?? 0 };
+      const url = visitUrl(gateway.tls === null ? 'http' : 'https', place.host, place.port);
+      logger.info('gateway', `listening${by}`, { ...place, enforce: config.gatewayEnforce, url });
     }
     if (ports.plain !== null) this.#tellPlain(ports.plain, by);
   }
@@ -159,7 +161,8 @@ export class NodeFront {
     const { config, logger } = this.#options;
     const host = config.bindAddress;
     const address = hostAndPortText({ host, port });
-    logger.info('http', `listening on ${address}${by}`);
+    const url = visitUrl('http', host, port);
+    logger.info('http', `listening on ${address}${by}: dashboard and API at ${url}`);
     if (!config.jwtEnabled && !isLoopback(host)) logger.warn('http', openNodeText(address));
   }
 

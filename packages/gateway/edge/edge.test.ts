@@ -60,7 +60,6 @@ describe('a page of another origin', () => {
       headers: [
         ['Access-Control-Allow-Origin', 'https://app.example'],
         ['Access-Control-Allow-Credentials', 'true'],
-        ['Vary', 'Origin'],
         ['Access-Control-Allow-Methods', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
         ['Access-Control-Allow-Headers', 'authorization, content-type, x-request-id'],
         ['Access-Control-Max-Age', '600'],
@@ -77,6 +76,14 @@ describe('a page of another origin', () => {
     expect(ORIGINS.headersFor('https://evil.example')).toEqual([]);
     expect(ORIGINS.headersFor('')).toEqual([]);
     expect(ORIGINS.headersFor('*')).toEqual([]);
+  });
+
+  test('gets answers that a cache keeps apart by origin, where any page may ask', () => {
+    const standing = (...corsOrigins: string[]) =>
+      new Origins({ corsOrigins, corsHeaders: 'x', publicOrigins: ['https://a.example'] }).standing;
+    expect(standing('*')).toEqual([['Vary', 'Origin']]);
+    expect(standing('*', 'https://a.example')).toEqual([['Vary', 'Origin']]);
+    expect(standing()).toEqual([]);
   });
 
   test('may read without credentials where everybody may', () => {

@@ -47,6 +47,7 @@ const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const EXPOSED = 'ETag, Retry-After, x-request-id, x-svc-next-after, x-svc-request-id';
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 const NO_HEADERS: HeaderList = [];
+const VARIES: HeaderList = [['Vary', 'Origin']];
 
 const PREFLIGHT_REFUSED: PreflightAnswer = {
   status: 403,
@@ -74,7 +75,16 @@ export class Origins {
     this.#corsHeaders = corsHeaders;
   }
 
-  /** Headers of every answer to a request with this `Origin`. */
+  /**
+   * Headers of every answer, whatever its request says. With `*` alone they vary too, for a request
+   * without `Origin` gets no CORS headers: a cache that kept its answer would give a page one that
+   * it may not read, and `*` to a page that asks with credentials.
+   */
+  get standing(): HeaderList {
+    return this.#cors.size === 0 ? NO_HEADERS : VARIES;
+  }
+
+  /** Headers of every answer to a request with this `Origin`, beside the standing ones. */
   headersFor(origin: string): HeaderList {
     const reader = this.#readerOf(origin);
     if (reader.length === 0) return reader;
@@ -109,7 +119,6 @@ export class Origins {
       return [
         ['Access-Control-Allow-Origin', origin],
         ['Access-Control-Allow-Credentials', 'true'],
-        ['Vary', 'Origin'],
       ];
     }
     return this.#cors.has('*') ? [['Access-Control-Allow-Origin', '*']] : NO_HEADERS;

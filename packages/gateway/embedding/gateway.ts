@@ -14,6 +14,7 @@ import {
   ROUTES,
   Router,
   type TlsFiles,
+  visitUrl,
 } from '@svc/http';
 import type { Rate } from '../base/bucket.js';
 import type { Clock } from '../base/clock.js';
@@ -340,7 +341,8 @@ export class Gateway {
     const { isEnforced } = settings.passage;
     if (listens) {
       const port = await this.#listener.listen(host, settings.port);
-      logger.info(TARGET, 'listening', { host, port, enforce: isEnforced });
+      const url = visitUrl(settings.tls === null ? 'http' : 'https', host, port);
+      logger.info(TARGET, 'listening', { host, port, enforce: isEnforced, url });
     } else this.#listener.attend();
     this.#state.start();
     this.#inventory.start();

@@ -123,8 +123,12 @@ export class GatewayListener {
     this.#rim = new ListenerRim({ logger: parts.logger, nowMs });
     this.#bounds = new HeadBounds(config.head);
     this.#limits = new TimeLimits(parts.clock);
-    this.#plain = standingHeaders(parts.security.for(false).filter(isNotWritten));
-    this.#secured = standingHeaders(parts.security.for(true).filter(isNotWritten));
+    const standing = (isSecure: boolean): HeaderList => [
+      ...parts.security.for(isSecure).filter(isNotWritten),
+      ...parts.origins.standing,
+    ];
+    this.#plain = standingHeaders(standing(false));
+    this.#secured = standingHeaders(standing(true));
     const { connections, onConnectionsFull, tls } = config;
     this.#sockets = new SocketListener(
       { bounds: connections, nowMs, onFull: onConnectionsFull, tls },
