@@ -74,6 +74,7 @@ describe('settings', () => {
     [{ SVC_CRASH_AT: 'after-lunch' }, 'SVC_CRASH_AT=after-lunch: expected <name>'],
     [{ SVC_CRASH_AT: 'after-plan:0' }, 'after-propose'],
     [{ SVC_RAFT_DIR: '/dev/null/x' }, '/dev/null'],
+    [{ SVC_RAFT_DIR: '/proc/x/data' }, 'SVC_RAFT_DIR=/proc/x/data cannot be used'],
   ])('%j is refused by name', async (environment, text) => {
     expect(await refusalOf(directory.path, environment)).toContain(text);
   });

@@ -145,7 +145,7 @@ describe('the key', () => {
 
   test('the warning does not show it', () => {
     const warning = keyWarning('hunter2');
-    expect(warning).toContain('SVC_ENCRYPTION_KEY is not a key of 64 hexadecimal digits');
+    expect(warning).toContain('SVC_ENCRYPTION_KEY must be 64 hex chars; encryption DISABLED: ');
     expect(warning).toContain('it has 7 characters');
     expect(warning).not.toContain('hunter2');
   });

@@ -68,13 +68,13 @@ export function payloadCipher(
   };
 }
 
-/** What the operator is told at boot; null: a key, or none. */
+/** What the operator is told at boot (cluster-and-config 2.7); null: a key, or none. */
 export function keyWarning(keyText: string | null): string | null {
   const text = keyText?.trim() ?? '';
   if (text === '' || KEY.test(text)) return null;
   return (
-    'SVC_ENCRYPTION_KEY is not a key of 64 hexadecimal digits ' +
-    `(it has ${text.length} characters): ` +
+    'SVC_ENCRYPTION_KEY must be 64 hex chars; encryption DISABLED: ' +
+    `it has ${text.length} characters or others than hexadecimal digits, and ` +
     'payloads are stored in plain text, in queues with encryptionEnabled too'
   );
 }

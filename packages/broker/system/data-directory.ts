@@ -3,7 +3,8 @@
  * others of the machine may not. What is stored is what clients sent, in clear unless it is
  * encrypted.
  */
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Logger } from './logging.js';
 import { BootRefusedError } from './node-refusal.js';
 
@@ -15,7 +16,7 @@ const { R_OK, W_OK, X_OK } = constants;
 export function prepareDataDirectory(directory: string, logger: Logger): void {
   process.umask(UMASK);
   try {
-    mkdirSync(directory, { recursive: true });
+    makeDirectory(directory);
     accessSync(directory, R_OK | W_OK | X_OK);
   } catch (error) {
     throw new BootRefusedError('data_directory', refusalText(directory, error));
@@ -24,6 +25,17 @@ export function prepareDataDirectory(directory: string, logger: Logger): void {
   if ((mode & UMASK) === 0) return;
   const text = `${directory} is open to others of this machine (mode ${mode.toString(8)})`;
   logger.warn('boot', `${text}, and so may its files be: chmod -R go= ${directory}`);
+}
+
+/**
+ * Makes what is missing of a path. `mkdirSync` of Node with `recursive` never returns where a
+ * directory that is there answers ENOENT to a new one, as `/proc` does.
+ */
+function makeDirectory(path: string): void {
+  if (existsSync(path) && statSync(path).isDirectory()) return;
+  const parent = dirname(path);
+  if (!existsSync(parent)) makeDirectory(parent);
+  mkdirSync(path);
 }
 
 function refusalText(directory: string, error: unknown): string {
