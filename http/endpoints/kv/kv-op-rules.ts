@@ -1,6 +1,7 @@
 /** What an operation on the key/value store must be (state-surfaces 1.2, 1.3), and its refusals. */
 import type { KvGetMany, KvJson, KvOp } from '@svc/engine';
 import {
+  isWellFormed,
   KV_KEY_BYTES_MAX,
   KV_NAMESPACE,
   KV_PREFIX_LIMIT_DEFAULT,
@@ -128,6 +129,9 @@ export function checkNamespace(namespace: string): void {
 export function checkKey(key: string): void {
   if (key === '') throw new KvFault('kv_bad_key', 'the key must be non-empty');
   if (key.includes('\0')) throw new KvFault('kv_bad_key', 'the key must not contain NUL');
+  if (!isWellFormed(key)) {
+    throw new KvFault('kv_bad_key', 'the key must not contain a lone surrogate');
+  }
   // A code unit is three bytes at most.
   if (key.length * 3 <= KV_KEY_BYTES_MAX) return;
   const bytes = utf8Length(key);

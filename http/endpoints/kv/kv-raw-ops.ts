@@ -5,7 +5,6 @@
  * and the shape of operations only after the tenant's limits (state-surfaces 0.4). First comes one
  * scan of the body, which makes no object for an operation; the second is `kv-op-rules.ts`.
  */
-import { isWellFormed } from '@svc/wire';
 import { type JsonReader, KEY_UNKNOWN, KEYS_END } from '../../json/json-reader.js';
 import { KV_OP_KEYS, type KvField } from './kv-request.js';
 
@@ -103,7 +102,7 @@ export class KvRawOps {
 
   /**
    * A field that is read as text: a string, or the literal of a number or a boolean. null: it is
-   * absent, null, a list or an object; or a string that has no UTF-8 form.
+   * absent, null, a list or an object. A string may hold lone surrogates, which no name may.
    */
   text(op: number, field: KvField): string | null {
     if (this.named !== null && (field === 'op' || field === 'ns' || field === 'key')) {
@@ -156,8 +155,7 @@ export function textAt(body: Buffer, start: number, end: number): string | null 
   }
   const inner = body.toString('latin1', start + 1, end - 1);
   if (isPlain(inner)) return inner;
-  const text = JSON.parse(body.toString('utf8', start, end)) as string;
-  return isWellFormed(text) ? text : null;
+  return JSON.parse(body.toString('utf8', start, end)) as string;
 }
 
 /** Nothing in it has an escape or is beyond ASCII. */

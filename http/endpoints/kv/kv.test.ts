@@ -113,7 +113,7 @@ describe('texts', () => {
     ['null', null],
     ['{}', null],
     ['[1]', null],
-    ['"\\ud800"', null],
+    ['"\\ud800"', '\ud800'],
   ])('%s read as text is %s', (json, text) => {
     const raw = readKvBody(Buffer.from(`[{"op":"get","ns":"n","key":${json}}]`));
     expect(raw.text(0, 'key')).toBe(text);

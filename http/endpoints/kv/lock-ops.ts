@@ -217,8 +217,7 @@ function isPlain(text: string): boolean {
   return bytes > 0 && bytes <= TEXT_BYTES_MAX && isWellFormed(text) && !CONTROL.test(text);
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
-const CONTROL = /[\u0000-\u001f\u007f]/;
+const CONTROL = /\p{Cc}/u;
 
 function nameOf(raw: ReadonlyMap<Field, string>, fail: Fail): string {
   const name = textOf(raw, 'name');

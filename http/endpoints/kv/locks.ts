@@ -41,7 +41,7 @@ const UNREAD = {
   name: describedAs(
     '1 to 256 bytes.',
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.
-    matching(/^[^\u0000-\u001f\u007f#]{1,256}$/),
+    matching(/^[^\u0000-\u001f\u007f-\u009f#]{1,256}$/),
   ),
   owner: optional(unread),
   limit: optional(unread),
@@ -59,7 +59,7 @@ const OWNED = {
   forever: optional(never),
   owner: optional(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.
-    describedAs('1 to 256 bytes.', nullable(matching(/^[^\u0000-\u001f\u007f]{1,256}$/))),
+    describedAs('1 to 256 bytes.', nullable(matching(/^[^\u0000-\u001f\u007f-\u009f]{1,256}$/))),
   ),
 };
 

@@ -131,7 +131,7 @@ export const messageTracesEndpoint = endpoint({
   gateway: 'read',
   tag: 'traces',
   summary: 'The traces of a message.',
-  query: pagingOf(100),
+  query: pagingOf(200),
   answers: { 200: traceList },
   largeAnswer: 'read',
   reserves: true,

@@ -12,7 +12,13 @@ import type { TimerCallLimits } from '../../base/limits.js';
 import { keySet } from '../../json/json-keys.js';
 import type { JsonReader } from '../../json/json-reader.js';
 
-/** What a call is refused for. */
+/** How the texts of the state machine begin. */
+const QTIMER = 'QTIMER ';
+
+/**
+ * What a call is refused for. Some reasons are sentences, of which the detail is only a hint; the
+ * others are names that the detail explains. A transaction shows one text, the error's message.
+ */
 export class TimerFault extends Error {
   readonly code = 'bad_timers';
   readonly kind: 'shape' | 'horizon' | 'too-large';
@@ -20,7 +26,7 @@ export class TimerFault extends Error {
   readonly detail: string | null;
 
   constructor(kind: TimerFault['kind'], reason: string, detail: string | null = null) {
-    super(detail ?? reason);
+    super(detail === null || reason.startsWith(QTIMER) ? reason : detail);
     this.kind = kind;
     this.reason = reason;
     this.detail = detail;
@@ -243,7 +249,7 @@ export function soundTimerOps(ops: readonly RawTimerOp[], horizonSeconds: number
   for (const [index, op] of ops.entries()) checkState(op, index);
   const names = new Set(ops.map(({ queue, timerKey }) => `${queue}\0${timerKey}`));
   if (names.size < ops.length) {
-    throw shape('QTIMER a (queue, timerKey) appears more than once in one call');
+    throw shape(`${QTIMER}a (queue, timerKey) appears more than once in one call`);
   }
   return ops.map((op, index) => soundOp(op, payloads[index] ?? null));
 }
@@ -281,7 +287,7 @@ export function horizonFault(index: number, horizonSeconds: number): TimerFault 
 }
 
 function checkState(op: RawTimerOp, index: number): void {
-  const at = `QTIMER op ${index}`;
+  const at = `${QTIMER}op ${index}`;
   if (op.serverOwned !== null) {
     throw shape(`${at}: field ${op.serverOwned} is server-owned and cannot be supplied`);
   }

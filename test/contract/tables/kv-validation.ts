@@ -59,6 +59,9 @@ export const kvValidation: ContractTable = {
     refusedKv('kv_bad_key', { op: 'get', ns: 'n' }, 'kv_bad_key', 'the key must be non-empty'),
     refusedKv('kv_bad_key', get(''), 'kv_bad_key', 'the key must be non-empty'),
     refusedKv('kv_bad_key', get('a\0'), 'kv_bad_key', 'the key must not contain NUL'),
+    ...[get('\ud800'), { op: 'getMany', ns: 'n', keys: ['a', '\udc00'] }].map((op) =>
+      refusedKv('kv_bad_key', op, 'kv_bad_key', 'the key must not contain a lone surrogate'),
+    ),
     refusedKv(
       'kv_key_too_large',
       get('é'.repeat(257)),

@@ -219,12 +219,14 @@ export const lockRequests: ContractTable = {
       { name: 'a#b' },
       { name: 'a\nb' },
       { name: 'a\u0000' },
+      { name: 'a\u0085' },
       { name: 'n'.repeat(257) },
     ]),
     ...refusedEach('locks_bad_owner', { op: 'acquire', name: 'l', ttlSeconds: 5 }, [
       { owner: '' },
       { owner: 7 },
       { owner: 'a\tb' },
+      { owner: 'a\u009f' },
       { owner: 'o'.repeat(257) },
     ]),
     ...refusedEach('locks_bad_slot', release, [

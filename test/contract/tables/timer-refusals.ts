@@ -246,7 +246,8 @@ export const timerRefusals: ContractTable = {
     ...(
       [
         [{ op: 'cancel' }, 400, 'bad_request', 'op at index 0: queue is required'],
-        [changed('txn', ''), 400, 'bad_request', /txn/],
+        [changed('txn', ''), 400, 'bad_request', 'QTIMER op 0: txn is required'],
+        [changed('op', 'x'), 400, 'bad_request', 'QTIMER op 0: unknown operation'],
         [changed('_x', 1), 400, 'timers_server_owned_field', /server-owned/],
         [changed('messageId', 1), 400, 'timers_server_owned_field', /server-owned/],
         [changed('delayMs', 1e12), 403, 'timer_horizon_exceeded', /horizon/],

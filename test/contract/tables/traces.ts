@@ -228,7 +228,7 @@ export const traceReads: ContractTable = {
         await write(broker, { transactionId: 'other', partitionId });
         const answer = await read(broker, `${partitionId}/${encodeURIComponent(strange)}`);
         expect(answer.total).toBe(2);
-        expect(answer.pagination).toEqual({ limit: 100, offset: 0 });
+        expect(answer.pagination).toEqual({ limit: 200, offset: 0 });
         expect(answer.events).toEqual(answer.traces);
         expect(answer.traces.map(({ data }) => data)).toEqual([2, 1]);
         const [newest] = answer.traces;
@@ -265,6 +265,7 @@ export const traceReads: ContractTable = {
         const answer = await read(broker, 'by-name/n%2F1');
         expect(answer.traces.map(({ transactionId }) => transactionId)).toEqual(['b', 'a']);
         expect(answer.traces[0]).toMatchObject({ partitionId: null, queue_name: null });
+        expect(answer.pagination).toEqual({ limit: 100, offset: 0 });
         expect((await read(broker, 'by-name/none')).total).toBe(0);
         expect((await read(broker, `by-name/${'x'.repeat(600)}`)).total).toBe(0);
       },
@@ -298,7 +299,7 @@ export const traceReads: ContractTable = {
         send: `GET /api/v1/traces/${path}`,
         answer: {
           status: 200,
-          text: '{"traces":[],"events":[],"total":0,"pagination":{"limit":100,"offset":0}}',
+          text: '{"traces":[],"events":[],"total":0,"pagination":{"limit":200,"offset":0}}',
         },
       }),
     ),
