@@ -17,9 +17,13 @@ process.once('SIGINT', () => {
   process.stdin.destroy();
 });
 // `svcctl tail orders | head`: a reader that has enough is no fault.
-process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  process.exit(code === 'EPIPE' ? EXIT.done : EXIT.server);
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE') process.exit(EXIT.done);
+  process.stderr.write(`svcctl: the output cannot be written: ${message}\n`);
+  process.exit(EXIT.server);
 });
+// Messages that nobody reads change no exit code.
+process.stderr.on('error', () => {});
 
 const world: World = {
   env: process.env,
@@ -43,8 +47,8 @@ function outputTo(stream: NodeJS.WriteStream): Output {
     isTerminal: stream.isTTY === true,
     write: (text) =>
       new Promise((resolve) => {
-        if (text === '' || stream.write(text)) resolve();
-        else stream.once('drain', resolve);
+        // The callback comes also after an error, when there is no `drain`.
+        if (text === '' || stream.write(text, () => resolve())) resolve();
       }),
   };
 }

@@ -3,11 +3,20 @@
  * the output, completion and help. Commands run in this process against a server that answers as
  * the test says.
  */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  type ChildProcess,
+  execFileSync,
+  type StdioOptions,
+  spawn,
+  spawnSync,
+} from 'node:child_process';
 import {
   chmodSync,
+  closeSync,
+  existsSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -414,11 +423,15 @@ describe('output', () => {
 
 describe('the process', () => {
   const launcher = new URL('../bin/svcctl.js', import.meta.url).pathname;
-  const started = (words: string, act: (child: ChildProcess) => void) => {
+  const started = (
+    words: string,
+    act: (child: ChildProcess) => void,
+    stdio: StdioOptions = 'pipe',
+  ) => {
     const env = { ...process.env, SVC_SERVER: stub.url, SVC_CONFIG: join(home.path, 'none') };
-    const child = spawn(process.execPath, [launcher, ...words.split(' ')], { env });
+    const child = spawn(process.execPath, [launcher, ...words.split(' ')], { env, stdio });
     let err = '';
-    child.stderr.on('data', (part) => {
+    child.stderr?.on('data', (part) => {
       err += part;
     });
     act(child);
@@ -445,6 +458,22 @@ describe('the process', () => {
       [130, ''],
     ]);
   });
+
+  it.runIf(existsSync('/dev/full'))(
+    'says that its output fails, not that its messages do',
+    async () => {
+      const full = openSync('/dev/full', 'w');
+      const act = () => {};
+      const ended = await Promise.all([
+        started('metrics', act, ['ignore', full, 'pipe']),
+        started('metrics --server http://127.0.0.1:1', act, ['ignore', 'ignore', full]),
+      ]).finally(() => closeSync(full));
+      expect(ended).toEqual([
+        [2, expect.stringMatching(/^svcctl: the output cannot be written: ENOSPC[^\n]*\n$/)],
+        [2, ''],
+      ]);
+    },
+  );
 });
 
 describe('version and help', () => {
