@@ -93,6 +93,11 @@ export const STORAGE_FAMILIES: readonly Family[] = [
     'Front threads that ended by themselves and were started again.',
     ({ meters }) => meters.frontThreads.restarts,
   ),
+  gauge(
+    'svc_http_threads_silent',
+    'Front threads that have said nothing for 10 s: their clients wait.',
+    ({ meters }) => meters.frontThreads.silent,
+  ),
   labelled(
     'svc_consume_engine',
     'gauge',

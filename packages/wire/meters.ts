@@ -83,6 +83,8 @@ export interface FrontThreadMeters {
   running: number;
   /** Threads that have ended by themselves, and were started again. */
   restarts: number;
+  /** Those that listen and have said nothing for seconds. */
+  silent: number;
 }
 
 export interface Meters {
@@ -125,7 +127,7 @@ export function newMeters(): Meters {
       queues: 0,
     },
     encryption: { unopened: 0 },
-    frontThreads: { running: 0, restarts: 0 },
+    frontThreads: { running: 0, restarts: 0, silent: 0 },
     pipeline: newPipelineMeters(),
     queues: new QueueMeters(),
   };

@@ -65,12 +65,14 @@ const number = new Int32Array(workerData.config.memory);
 ready();
 parentPort.on('message', ({ kind }) => {
   if (kind === 'listen') listen();
+  if (kind === 'retire') say(1);
   if (kind !== 'stop') return;
   say(4);
   Atomics.wait(number, 0, 0);
   process.exit(0);
 });
 `;
+const every = () => () => {};
 const PLACES = { plain: { host: '127.0.0.1', port: 0 }, gateway: null };
 
 function optionsOf(
@@ -85,7 +87,7 @@ function optionsOf(
   };
   return {
     config: {} as Config,
-    clock: { nowMs: () => 0, soon: setImmediate, after } as unknown as Clock,
+    clock: { nowMs: () => 0, soon: setImmediate, after, every } as unknown as Clock,
     logger: { error: () => {} } as unknown as Logger,
     meters: newMeters(),
     front: {} as HttpServer,
@@ -94,6 +96,7 @@ function optionsOf(
     program: programOf(program),
     bounds: { max, perAddressMax: null, isTrustedProxy: () => false },
     onConnectionsFull: onFull,
+    onHang: (_: Error) => {},
   };
 }
 
@@ -167,7 +170,7 @@ test('a thread that fails at each start is started after pauses that double', as
     };
   };
   const options = optionsOf(ENDS, 2, 3, (_, open) => said.push(open));
-  options.clock = { nowMs: () => nowMs, soon: setImmediate, after } as unknown as Clock;
+  options.clock = { nowMs: () => nowMs, soon: setImmediate, after, every } as unknown as Clock;
   options.logger = { error: (_: string, text: string) => lines.push(text) } as unknown as Logger;
   const running = () => options.meters.frontThreads.running;
   const threads = new FrontThreads(options);
@@ -205,7 +208,7 @@ test('a stop takes back a start whose pause has not passed', async () => {
     return () => void taken++;
   };
   const options = optionsOf(ENDS, 2, 3, () => {});
-  options.clock = { nowMs: () => 0, soon: setImmediate, after } as unknown as Clock;
+  options.clock = { nowMs: () => 0, soon: setImmediate, after, every } as unknown as Clock;
   const threads = new FrontThreads(options);
   await threads.listen(PLACES);
   await until(() => hasFailed);
@@ -237,7 +240,7 @@ test('a stop gives a thread that hangs up, some seconds behind the drain', async
     hasHung = true;
   });
   options.config = { memory: number.buffer } as unknown as Config;
-  options.clock = { nowMs: () => 0, soon: setImmediate, after } as unknown as Clock;
+  options.clock = { nowMs: () => 0, soon: setImmediate, after, every } as unknown as Clock;
   options.logger = { error: (_: string, text: string) => lines.push(text) } as unknown as Logger;
   const threads = new FrontThreads(options);
   await threads.listen(PLACES);
@@ -258,11 +261,67 @@ test('a stop gives a thread that hangs up, some seconds behind the drain', async
   expect(process.listenerCount('exit')).toBe(exits - 1);
 });
 
+test('a thread that says nothing ends the node, whose stop does not wait for it', async () => {
+  const lines: string[] = [];
+  const errors: Error[] = [];
+  let spoken = 0;
+  let nowMs = 0;
+  let look = () => {};
+  const number = new Int32Array(new SharedArrayBuffer(4));
+  const options = optionsOf(HANGS, 1, 1, () => spoken++);
+  const clock = {
+    nowMs: () => nowMs,
+    soon: setImmediate,
+    after: () => () => {},
+    every: (ms: number, work: () => void) => {
+      look = () => {
+        nowMs += ms;
+        work();
+      };
+      return () => void lines.push('no more looks');
+    },
+  };
+  const logger = {
+    error: (_: string, text: string) => lines.push(text),
+    info: (_: string, text: string) => lines.push(text),
+  };
+  options.config = { memory: number.buffer } as unknown as Config;
+  options.clock = clock as unknown as Clock;
+  options.logger = logger as unknown as Logger;
+  options.onHang = (error: Error) => void errors.push(error);
+  const threads = new FrontThreads(options);
+  await threads.listen(PLACES);
+  const pass = (seconds: number) => {
+    for (let second = 0; second < seconds; second++) look();
+  };
+  pass(10);
+  expect(lines).toEqual(['a front thread has said nothing for 10 s: its clients wait']);
+  expect(options.meters.frontThreads.silent).toBe(1);
+  threads.retire();
+  await until(() => spoken === 1);
+  pass(1);
+  expect([lines.pop(), options.meters.frontThreads.silent]).toEqual([
+    'a front thread speaks again',
+    0,
+  ]);
+  pass(28);
+  expect(errors).toEqual([]);
+  pass(10);
+  expect(errors.map(({ message }) => message)).toEqual([
+    'a front thread has said nothing for 30 s: its clients wait for ever',
+  ]);
+  await threads.stop(60_000);
+  expect(lines.slice(2)).toEqual(['no more looks', 'front threads hang: 1 have not ended']);
+  Atomics.store(number, 0, 1);
+  Atomics.notify(number, 0);
+  await threads.stop(0);
+});
+
 test('a process whose thread hangs with its sockets ends at once, not by an abort', () => {
   const program = `
 import { FrontThreads } from '${new URL('../dist/front/front-threads.js', import.meta.url)}';
 const threads = new FrontThreads({
-  clock: { nowMs: () => 0, soon: setImmediate, after: setTimeout },
+  clock: { nowMs: () => 0, soon: setImmediate, after: setTimeout, every: () => () => {} },
   logger: { error: (_, text) => console.log(text) },
   meters: { frontThreads: { running: 0 } },
   config: {}, threads: 1, bounds: { max: 1, perAddressMax: null },

@@ -16,6 +16,14 @@
  *   it is waited for END_MS_MAX. If it still has its sockets then, the process ends by SIGKILL, for
  *   the one other end is that abort, with a dump of all memory. Rejected: to end the thread by
  *   force (`terminate`) in the stop, which aborts the process while the node is open.
+ * - A thread that hangs while the node runs is told to the log after SILENT_MS. After HANGING_MS
+ *   the node ends as by a signal, leadership and the answers of the others first; its supervisor
+ *   starts it again. Nothing less helps. Its sockets are in its loop, so neither can its clients be
+ *   told nor its listener be closed, and the kernel goes on giving it its part of new connections.
+ *   Rejected: a `/health` of 503 alone. Balancers would leave the node, for good; but clients that
+ *   reach it directly would hang on, the processor would burn on, a node alone would serve nobody
+ *   until somebody came, and a request that hangs a thread would find the next. Rejected: to go on
+ *   with the threads that are left, for one new client in so many would wait for ever.
  */
 import { Worker } from 'node:worker_threads';
 import { type ConnectionBounds, ListenError, portTaken } from '@svc/http';
@@ -27,6 +35,7 @@ import { Channel } from './channel.js';
 import { partOfBounds } from './connection-bounds.js';
 import type { Callee } from './passed-calls.js';
 import { ringMemory } from './ring.js';
+import { HANGING_MS, LOOK_MS, SILENT_MS, Silence } from './silence.js';
 import {
   FRONT_TIMES,
   type Listening,
@@ -54,6 +63,14 @@ export interface FrontThreadsOptions {
   readonly bounds: ConnectionBounds;
   /** A thread has as many as it may. */
   readonly onConnectionsFull: (max: number, open: number, refused: number) => void;
+  /** A thread hangs: the node must end, by `stop`, and be started again. */
+  readonly onHang: (error: FrontThreadHangsError) => void;
+}
+
+export class FrontThreadHangsError extends Error {
+  constructor() {
+    super(`a front thread has said nothing for ${HANGING_MS / 1000} s: its clients wait for ever`);
+  }
 }
 
 /** A turn's commands or answers at full rate are some 50 KiB. */
@@ -75,6 +92,8 @@ export class FrontThreads {
   #isRetired = false;
   #isStopping = false;
   #places: Places = { plain: null, gateway: null };
+  #lookedMs = 0;
+  #stopLooking: Cancel = () => {};
   readonly #onExit = () => this.#endAll();
 
   constructor(options: FrontThreadsOptions) {
@@ -113,6 +132,8 @@ export class FrontThreads {
     }
     if (this.#isStopping) return null;
     process.on('exit', this.#onExit);
+    this.#lookedMs = this.#options.clock.nowMs();
+    this.#stopLooking = this.#options.clock.every(LOOK_MS, () => this.#look());
     this.#places = places;
     const [first, ...others] = [...this.#running.keys()].map((place) => this.#start(place, 0));
     if (first === undefined) throw new Error('there are no front threads');
@@ -134,14 +155,16 @@ export class FrontThreads {
 
   /**
    * Resolves when every request in flight has its answer, after `drainMs` at the latest, and all
-   * threads have ended; HANGS_MS later if one does not end.
+   * threads have ended; HANGS_MS later if one does not end. Those that have said nothing for
+   * SILENT_MS are not waited for.
    */
   async stop(drainMs: number): Promise<void> {
     this.#isStopping = true;
+    this.#stopLooking();
     for (const cancel of this.#restarts.values()) cancel();
-    const stopped = this.#here();
-    for (const thread of stopped) thread.tell({ kind: 'stop', drainMs });
-    const ended = Promise.all(stopped.map((thread) => thread.exited));
+    for (const thread of this.#here()) thread.tell({ kind: 'stop', drainMs });
+    const awaited = this.#here().filter((thread) => !thread.silence.isSilent);
+    const ended = Promise.all(awaited.map((thread) => thread.exited));
     await this.#atMost(drainMs + HANGS_MS, ended);
     const left = this.#here();
     if (left.length === 0) {
@@ -166,6 +189,26 @@ export class FrontThreads {
   /** Threads that have not ended. */
   #here(): readonly FrontThread[] {
     return this.#running.filter((thread) => thread !== null);
+  }
+
+  #look(): void {
+    const { clock, logger, meters, onHang } = this.#options;
+    const nowMs = clock.nowMs();
+    const sinceMs = nowMs - this.#lookedMs;
+    this.#lookedMs = nowMs;
+    const listening = this.#here().filter((thread) => thread.isListening);
+    const found = listening.map((thread) => [thread.silence.look(sinceMs), thread] as const);
+    meters.frontThreads.silent = listening.filter(({ silence }) => silence.isSilent).length;
+    for (const [finding, { place, open }] of found) {
+      const fields = { thread: place, requests: open };
+      if (finding === 'speaks') logger.info('http', 'a front thread speaks again', fields);
+      else if (finding === 'silent') {
+        const seconds = SILENT_MS / 1000;
+        const text = `a front thread has said nothing for ${seconds} s: its clients wait`;
+        logger.error('http', text, fields);
+      }
+    }
+    if (found.some(([finding]) => finding === 'hanging')) onHang(new FrontThreadHangsError());
   }
 
   /** Throws where the system has no room for one more. */
@@ -236,6 +279,8 @@ class FrontThread {
   readonly #channel: Channel;
   readonly #options: FrontThreadsOptions;
   readonly #bounds: ThreadData['connections'];
+  readonly place: number;
+  readonly silence = new Silence();
   /** Resolves once the thread can listen; rejects with `ListenError`. */
   readonly ready: Promise<void>;
   /** null: it has not ended. */
@@ -257,6 +302,7 @@ class FrontThread {
   ) {
     const { clock, config, meters, front, gateway, threads, program, bounds } = options;
     this.#options = options;
+    this.place = place;
     this.#bounds = partOfBounds(bounds, threads, place);
     const toCore = ringMemory(RING_BYTES);
     const toThread = ringMemory(RING_BYTES);
@@ -339,7 +385,17 @@ class FrontThread {
     this.#leave();
   }
 
+  get isListening(): boolean {
+    return this.#isListening;
+  }
+
+  /** Its requests that have no answer yet. */
+  get open(): number {
+    return this.#server.open;
+  }
+
   #hear(report: ThreadReport): void {
+    this.silence.heard();
     if (report === WAKE) {
       this.#channel.woken();
       return;

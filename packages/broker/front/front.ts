@@ -26,7 +26,7 @@ import type { RandomSource } from '../system/random.js';
 import type { TokenAuthenticator } from '../tokens/authenticator.js';
 import { connectionBounds, readFileLimit } from './connection-bounds.js';
 import { authenticatorFor, frontOptions, threadsOf } from './front-options.js';
-import { FrontThreads } from './front-threads.js';
+import { type FrontThreadHangsError, FrontThreads } from './front-threads.js';
 import type { CoreService } from './thread-server.js';
 
 /** Built beside the node; this file runs from packages/broker/dist, one folder below. */
@@ -49,6 +49,8 @@ export interface NodeFrontOptions {
   readonly random: RandomSource;
   /** A setting of the gateway cannot be: the process must end. */
   readonly onFatal: (error: Error) => void;
+  /** As of `FrontThreads`. */
+  readonly onHang: (error: FrontThreadHangsError) => void;
 }
 
 /** The broker, as far as the front asks it. */

@@ -103,6 +103,7 @@ export class NodeProcess {
       logger,
       random: this.#options.random,
       onFatal: this.#options.onFatal,
+      onHang: (error) => this.#endFor(error),
       readableVersion: CLUSTER_VERSION,
       meters: this.#meters,
       threadProgram: this.#options.threadProgram ?? null,
@@ -136,6 +137,14 @@ export class NodeProcess {
     this.#halted = true;
     this.#node.halt(error);
     this.#front?.listen().catch(this.#options.onFatal);
+  }
+
+  /** It serves some of its clients no more: it ends as by a signal, for its supervisor to start. */
+  #endFor(error: Error): void {
+    const { logger, onFatal } = this.#options;
+    if (this.#stopping) return;
+    logger.error('boot', `${error.message}: the node ends, to be started again`);
+    this.stop().then(() => onFatal(error), onFatal);
   }
 
   /** Ends what is under way; what was accepted is answered first. */

@@ -13,6 +13,7 @@ import { type Config, describeConfig, readConfig } from '../config/config.js';
 import { configWarnings } from '../config/warnings.js';
 import { StateDivergedError } from '../consensus/group-faults.js';
 import { isFrontThread, runFrontThread } from '../front/front-thread.js';
+import { FrontThreadHangsError } from '../front/front-threads.js';
 import { keyWarning } from '../reads/payload-cipher.js';
 import { type Clock, SystemClock } from '../system/clock.js';
 import { dieByKill, readCrashSetting } from '../system/crash-points.js';
@@ -101,6 +102,7 @@ const FAULTS = [
   CommitError,
   DamageError,
   DiskError,
+  FrontThreadHangsError,
   ListenError,
   LockedError,
   NativeBuildMissingError,
