@@ -48,6 +48,7 @@ export { BODIES_OVERLOADED_REFUSAL, type Status } from './exchange/errors.js';
 export { Exchange } from './exchange/exchange.js';
 export { HeldBody } from './exchange/held-body.js';
 export * from './exchange/list-text.js';
+export { type LoopClock, LoopShare, type Step } from './exchange/loop-share.js';
 export type {
   AnswerHead,
   CallClient,

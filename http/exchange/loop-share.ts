@@ -1,41 +1,58 @@
 /**
- * The part of the loop's time that long work of the front gets: reading large bodies, and making
- * large answers.
+ * The part of the loop's time that long work for clients gets: reading large bodies, making large
+ * answers, and reads of messages and state. A process has one for each thread with a loop.
  *
- * The job: a body of 64 MiB takes a second to read and an answer of 32 MiB a tenth of one to make,
- * and a hundred of them may be at it at once. Heartbeats, acknowledgements and small calls wait for
- * none of them longer than a few milliseconds.
+ * The job: a body of 64 MiB takes a second to read, an answer of 32 MiB a tenth of one to make, a
+ * fetch of a megabyte a third of a millisecond; and a hundred of them may come at once. Heartbeats,
+ * acknowledgements and small calls wait for none of them longer than a few milliseconds.
  *
  * What must hold:
  * - Long work comes in steps that take less than a millisecond or two each: bounded items, bounded
  *   bytes. All of it together gets TURN_MS in each turn of the loop, and one step at least.
  * - Steps of different calls take turns. So a call waits for the parts of others, and never for
  *   another call as a whole.
- * - Work that comes while there is none begins at once: what needs a single step is done in the
- *   call that brings it.
+ * - Work is begun in the call that brings it while the turn has something left of its share and
+ *   nothing waits. So a call that comes alone pays for its place with two looks at the clock: what
+ *   took less than UNTOLD_MS since the last new turn does not ask for one.
  *
- * Rejected: a bound of time for each call, because a hundred of them are a hundred times that; a
- * bound of bytes for each turn, because a byte of a message costs a nanosecond to copy and a byte
- * of an acknowledgement's answer twenty to make.
+ * A new turn begins in the phase of immediates, behind the one that reads sockets. What waits goes
+ * on there with what the sockets left of the share, and not at all when they left nothing.
+ *
+ * Rejected: a bound of time for each call, or for each kind of calls, because a hundred of them are
+ * a hundred times that; a bound of bytes for each turn, because a byte of a message costs a
+ * nanosecond to copy and a byte of an acknowledgement's answer twenty to make.
  */
 
-/** A step is called again until it returns true. It must not throw. */
-export type Step = () => boolean;
+/**
+ * A step is called again until it returns true. It must not throw. One that can go on for long
+ * stops when the clock has reached `untilMs`.
+ */
+export type Step = (untilMs: number) => boolean;
+
+/** Of the loop that is shared. */
+export interface LoopClock {
+  /** Milliseconds with a fraction; only differences mean something. */
+  nowMs(): number;
+  /** Runs `work` among the immediates of the loop. */
+  soon(work: () => void): unknown;
+}
 
 const TURN_MS = 4;
+/** Time since the last new turn below which none is asked for; it may be of several turns. */
+const UNTOLD_MS = 1;
 
 export class LoopShare {
-  readonly #nowMs: () => number;
-  /** Runs what it is given in a later turn of the loop. */
-  readonly #soon: (run: () => void) => void;
+  readonly #clock: LoopClock;
   /** In the order of their turns. */
   readonly #line: Step[] = [];
-  /** This turn of the loop has had its share. */
-  #isSpent = false;
+  /** Time that steps took in this turn of the loop. */
+  #usedMs = 0;
+  #isWorking = false;
+  /** A new turn has been asked for. */
+  #isArmed = false;
 
-  constructor(nowMs: () => number, soon: (run: () => void) => void = setImmediate) {
-    this.#nowMs = nowMs;
-    this.#soon = soon;
+  constructor(clock: LoopClock) {
+    this.#clock = clock;
   }
 
   /** Number of calls whose work is not done. */
@@ -44,21 +61,35 @@ export class LoopShare {
   }
 
   run(step: Step): void {
+    const isFirst = this.#line.length === 0 && !this.#isWorking;
     this.#line.push(step);
-    if (!this.#isSpent) this.#turn();
+    if (isFirst && this.#usedMs < TURN_MS) this.#work();
+    this.#arm();
   }
 
-  #turn(): void {
-    this.#isSpent = true;
-    const untilMs = this.#nowMs() + TURN_MS;
+  #work(): void {
+    this.#isWorking = true;
+    const sinceMs = this.#clock.nowMs();
+    const untilMs = sinceMs + TURN_MS - this.#usedMs;
+    let nowMs = sinceMs;
     do {
       const step = this.#line.shift();
       if (step === undefined) break;
-      if (!step()) this.#line.push(step);
-    } while (this.#nowMs() < untilMs);
-    this.#soon(() => {
-      this.#isSpent = false;
-      if (this.#line.length > 0) this.#turn();
+      if (!step(untilMs)) this.#line.push(step);
+      nowMs = this.#clock.nowMs();
+    } while (nowMs < untilMs);
+    this.#usedMs += nowMs - sinceMs;
+    this.#isWorking = false;
+  }
+
+  #arm(): void {
+    if (this.#isArmed || (this.#line.length === 0 && this.#usedMs < UNTOLD_MS)) return;
+    this.#isArmed = true;
+    this.#clock.soon(() => {
+      this.#isArmed = false;
+      if (this.#usedMs < TURN_MS) this.#work();
+      this.#usedMs = 0;
+      this.#arm();
     });
   }
 }

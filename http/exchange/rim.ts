@@ -44,6 +44,8 @@ export interface FrontLogger {
 export interface RimOptions {
   readonly logger: FrontLogger;
   readonly nowMs: () => number;
+  /** Of the loop that the listener runs on; absent: it shares the loop with no other long work. */
+  readonly loop?: LoopShare | undefined;
   /** Bodies in memory over all connections, from admission to answer; pushes and the like. */
   readonly bodyBytesInFlightMax?: number | undefined;
   /** The same for acks and lease renewals. */
@@ -85,7 +87,7 @@ export class ListenerRim implements Rim {
       options.bodyBytesInFlightMax ?? BODY_BYTES_IN_FLIGHT_DEFAULT,
       options.drainBodyBytesInFlightMax ?? DRAIN_BODY_BYTES_IN_FLIGHT_DEFAULT,
     );
-    this.loop = new LoopShare(nowMs);
+    this.loop = options.loop ?? new LoopShare({ nowMs, soon: setImmediate });
     this.bodies = new BodyTurns(this.budget, nowMs);
   }
 

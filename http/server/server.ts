@@ -58,6 +58,7 @@ import {
 import { Exchange } from '../exchange/exchange.js';
 import { HeldBody } from '../exchange/held-body.js';
 import { findLongValues } from '../exchange/long-values.js';
+import type { LoopShare } from '../exchange/loop-share.js';
 import type { CallClient, CallRequest, Identity, MemoryCall } from '../exchange/memory-call.js';
 import { MemoryCalls } from '../exchange/memory-calls.js';
 import { OpenPaths } from '../exchange/open-paths.js';
@@ -127,6 +128,8 @@ export interface HttpServerOptions {
   readonly kvLimits?: KvLimits;
   /** Limits of calls on timers; the contract's when absent. */
   readonly timerLimits?: TimerCallLimits;
+  /** Of this thread's loop, where others take part in it; one of the listener without it. */
+  readonly loop?: LoopShare;
   /** What the process counts; an object of its own without it. */
   readonly meters?: Meters;
   /** null or absent: every route is served here. */

@@ -4,6 +4,7 @@
  * of which there is only its state.
  */
 import { MapState, TABLES, type Table } from '@svc/engine';
+import { LoopShare } from '@svc/http';
 import { SimulatedDisk } from '@svc/storage/testing';
 import { newMeters, type RaftStatusAnswer } from '@svc/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -34,7 +35,14 @@ const LOGGER = {
 function start(flushMs: number): void {
   const config = readConfig({ METRICS_FLUSH_MS: `${flushMs}`, SVC_RAFT_DIR: '/d' }, 'n1');
   if (config.kind === 'refused') throw new Error(config.error);
-  series = new NodeSeries({ config: config as Config, disk, clock, logger: LOGGER, meters });
+  series = new NodeSeries({
+    config: config as Config,
+    disk,
+    clock,
+    loop: new LoopShare(clock),
+    logger: LOGGER,
+    meters,
+  });
   series.start();
   const raft = {
     inflight: 1,

@@ -19,6 +19,7 @@
  * BUCKETS_WAITING_MAX wait to be worked through.
  */
 import { ByteWriter, findQueue, type PopCommand, type State } from '@svc/engine';
+import type { LoopShare } from '@svc/http';
 import type { Disk } from '@svc/storage';
 import { type Meters, type QueueFigures, type RaftStatusAnswer, rotateSummaries } from '@svc/wire';
 import type { Config } from '../config/config.js';
@@ -47,6 +48,7 @@ export interface NodeSeriesOptions {
   readonly config: Config;
   readonly disk: Disk;
   readonly clock: Clock;
+  readonly loop: LoopShare;
   readonly logger: Logger;
   readonly meters: Meters;
 }
@@ -98,7 +100,7 @@ export class NodeSeries {
   #finished: Finished[] = [];
 
   constructor(options: NodeSeriesOptions) {
-    const { config, disk, clock, logger, meters } = options;
+    const { config, disk, clock, loop, logger, meters } = options;
     this.#options = options;
     this.activity = new Activity(meters.queues, clock);
     this.store = new SeriesStore({
@@ -113,7 +115,7 @@ export class NodeSeries {
       raft: () => this.#node?.raftStatus() ?? null,
       takeLoopLag: () => this.loopLag.take(),
     });
-    this.#walks = new StateWalks(clock, ({ message }) => logger.error('boot', message));
+    this.#walks = new StateWalks(clock, loop, ({ message }) => logger.error('boot', message));
     const nowMs = clock.wallUs() / 1000;
     this.#sealedMs = nowMs;
     this.#minute = Math.floor(nowMs / MS_PER_MINUTE);

@@ -3,6 +3,7 @@
  * do not; whatever a node answers, nobody else is harmed. Method: three nodes whose calls pass
  * through memory, or do not, on a clock that the test moves.
  */
+import { LoopShare } from '@svc/http';
 import type { Status } from '@svc/raft';
 import { SimulatedDisk } from '@svc/storage/testing';
 import { newMeters } from '@svc/wire';
@@ -79,7 +80,14 @@ beforeEach(() => {
       fatal: silent,
     };
     const disk = new SimulatedDisk({ seed: node });
-    const series = new NodeSeries({ config, disk, clock, logger, meters: newMeters() });
+    const series = new NodeSeries({
+      config,
+      disk,
+      clock,
+      loop: new LoopShare(clock),
+      logger,
+      meters: newMeters(),
+    });
     series.store.addProcess(processAt(1, 10 * node));
     series.store.addProcess(processAt(2, node));
     series.store.name(7, { tenant: 't', queue: 'q' }, 2);

@@ -31,6 +31,7 @@ import type {
   EphemeralRefused,
   EphemeralReset,
   EphemeralService,
+  LoopShare,
   Reply,
 } from '@svc/http';
 import { DEFAULT_PARTITION, type EphemeralDepthAnswer, type EphemeralMeters } from '@svc/wire';
@@ -52,6 +53,7 @@ export interface EphemeralOptions {
   /** The operator's number of this node. */
   readonly self: number;
   readonly clock: Clock;
+  readonly loop: LoopShare;
   readonly fraction: () => number;
   readonly limits: RingLimits;
   /** SVC_EPHEMERAL_MEMBER_TTL_MS. */
@@ -105,9 +107,9 @@ export class Ephemeral implements EphemeralService {
   #draining = false;
 
   constructor(options: EphemeralOptions) {
-    const { self, clock, fraction, limits, meters, calls, state } = options;
+    const { self, clock, loop, fraction, limits, meters, calls, state } = options;
     this.#options = options;
-    this.#walks = new StateWalks(clock, ({ message }) => options.warn(message));
+    this.#walks = new StateWalks(clock, loop, ({ message }) => options.warn(message));
     const epoch = 1 + Math.floor(fraction() * (EPOCHS - 1));
     const rings = new LocalRings({
       clock,

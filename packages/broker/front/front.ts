@@ -10,6 +10,7 @@ import {
   createServer,
   type HttpServer,
   isLoopback,
+  type LoopShare,
   type Service,
   visitUrl,
 } from '@svc/http';
@@ -44,6 +45,8 @@ export interface NodeFrontOptions {
   /** The highest cluster version that this build reads. */
   readonly readableVersion: number;
   readonly meters: Meters;
+  /** Of this thread's loop. */
+  readonly loop: LoopShare;
   /** The program that front threads run; null: there are none. */
   readonly threadProgram: URL | null;
   readonly random: RandomSource;
@@ -85,6 +88,7 @@ export class NodeFront {
         dashboardDirectory: DASHBOARD_DIRECTORY,
         authenticator: this.#authenticator,
         meters,
+        loop: options.loop,
         connections: bounds,
         onConnectionsFull: (open, refused) => this.#tellFull(bounds.max, open, refused),
       },

@@ -1,5 +1,6 @@
 /** What a node is given when it is opened. */
 import type { TimerClock, TransactionIndex } from '@svc/engine';
+import type { LoopShare } from '@svc/http';
 import type { NodeSeries } from '../analytics/node-series.js';
 import type { Peer } from '../config/peers.js';
 import type { DirectoryOptions } from '../directory/node-directory.js';
@@ -34,6 +35,8 @@ export interface NodeOptions extends DirectoryOptions {
   readonly onMembers?: (members: readonly Peer[]) => void;
   /** The way to the nodes of a source; null or absent when none is named. */
   readonly source?: SourcePort | null;
+  /** Of the loop that the node runs on; one of its own without it. */
+  readonly loop?: LoopShare;
   /** What the process keeps of its past; nothing without it. */
   readonly series?: NodeSeries | null;
   /** The node is to be stopped and opened again: it has received a snapshot. */

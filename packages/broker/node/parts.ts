@@ -22,6 +22,7 @@ import {
   TransactionIndex,
 } from '@svc/engine';
 import { ringLimits } from '@svc/ephemeral';
+import { LoopShare } from '@svc/http';
 import { type Entry, NO_NODE, type SoftState } from '@svc/raft';
 import { newMeters } from '@svc/wire';
 import { GROUP_LAG_ROWS_MAX, GroupLagFigures } from '../analytics/group-lag-figures.js';
@@ -157,6 +158,7 @@ function stateParts(site: Site) {
   const { config, clock, logger, random, peers = null } = options;
   const { log, state, self } = opened;
   const meters = options.meters ?? newMeters();
+  const loop = options.loop ?? new LoopShare(clock);
   const timerClock = options.timerClock ?? new TimerClock();
   timerClock.nowUs({ wallUs: clock.wallUs(), nowMs: clock.nowMs() });
   const unopened = new UnopenedPayloads(meters.encryption, clock, logger);
@@ -176,7 +178,8 @@ function stateParts(site: Site) {
     timerClock,
     cipher,
     reader,
-    fetches: new Fetches(state, reader, clock),
+    loop,
+    fetches: new Fetches(state, reader, clock, loop),
     transactions: TransactionIndex.load(state, options.transactionIndex ?? {}),
     queueFigures: new QueueFigures(state),
     deadLetters: new DeadLetterGauges(state),
@@ -271,7 +274,7 @@ function groupParts(site: Site, parts: StateParts) {
     reports,
   });
   const deadlines = deadlinesOf(config);
-  const reads = newReads(site, consensus, group, deadlines.writeMs);
+  const reads = newReads(site, parts, consensus, group, deadlines.writeMs);
   /** Rows that came with a snapshot are ahead of the log, where the messages are. */
   const appliedIndex = () => Math.min(replica.appliedIndex, consensus.applied);
   const refusal = (command: Command) => role.refusal(command) ?? gate.refusal(command);
@@ -340,6 +343,7 @@ function newAdmission({ options, fraction }: Site, { meters }: StateParts): Admi
 
 function newReads(
   { options, opened }: Site,
+  { loop }: StateParts,
   consensus: Consensus,
   group: Group,
   allowedMs: number,
@@ -356,7 +360,7 @@ function newReads(
     isMember: () => group.isMember,
     read: (done: (confirmed: boolean) => void) => consensus.read(done),
   };
-  return new StateReads(source, options.clock, allowedMs, ({ message }) =>
+  return new StateReads(source, options.clock, loop, allowedMs, ({ message }) =>
     options.logger.error('boot', message),
   );
 }
@@ -535,13 +539,14 @@ function serviceParts(site: Site, parts: UpkeepParts) {
 
 function newEphemeral(
   { options, opened, fraction }: Site,
-  { meters, consensus, group, reports }: UpkeepParts,
+  { meters, loop, consensus, group, reports }: UpkeepParts,
   submit: (command: Command, onOutcome: (outcome: Outcome) => void) => void,
 ): Ephemeral {
   const { config, clock, logger, calls = null } = options;
   return new Ephemeral({
     self: opened.identity.nodeId,
     clock,
+    loop,
     fraction,
     limits: ringLimitsOf(config),
     silentMsMax: config.ephemeralSilentMsMax,

@@ -11,6 +11,7 @@
  * `stop` may come at any moment of this, and ends it in order.
  */
 import { TimerClock } from '@svc/engine';
+import { LoopShare } from '@svc/http';
 import type { DirectoryLock, Disk } from '@svc/storage';
 import { newMeters } from '@svc/wire';
 import { NodeSeries } from '../analytics/node-series.js';
@@ -81,10 +82,12 @@ export class NodeProcess {
   /** It goes on counting when the node is opened anew. */
   readonly #meters = newMeters();
   readonly #timerClock = new TimerClock();
+  readonly #loop: LoopShare;
   #series: NodeSeries | null = null;
 
   constructor(options: NodeProcessOptions) {
     this.#options = options;
+    this.#loop = new LoopShare(options.clock);
     this.#ending = new Promise((resolve) => {
       this.#end = () => resolve(false);
     });
@@ -95,7 +98,7 @@ export class NodeProcess {
     const { config, disk, clock, logger, crash } = this.#options;
     disk.makeDirectorySync(config.dataDirectory);
     this.#lock = await disk.lockDirectory(config.dataDirectory);
-    this.#series = new NodeSeries({ ...this.#options, meters: this.#meters });
+    this.#series = new NodeSeries({ ...this.#options, meters: this.#meters, loop: this.#loop });
     this.#series.start();
     const front = new NodeFront({
       config,
@@ -106,6 +109,7 @@ export class NodeProcess {
       onHang: (error) => this.#endFor(error),
       readableVersion: CLUSTER_VERSION,
       meters: this.#meters,
+      loop: this.#loop,
       threadProgram: this.#options.threadProgram ?? null,
     });
     this.#front = front;
@@ -324,6 +328,7 @@ export class NodeProcess {
         peers === null ? null : (peer, timeoutMs, done) => this.#ask(peers, peer, timeoutMs, done),
       peerCounters: () => peers?.counters() ?? {},
       meters: this.#meters,
+      loop: this.#loop,
       timerClock: this.#timerClock,
       series: this.#series,
       onMembers: (members) => peers?.follow(members),

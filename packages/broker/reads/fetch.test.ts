@@ -2,7 +2,7 @@
 // it is not, misses no append, and holds room before it reads. Method: messages in a log that
 // counts what is read of it, a clock that the test moves, and room that it sets.
 import type { RefusedOutcome } from '@svc/engine';
-import type { FetchedOutcome, FetchRequest, Reply } from '@svc/http';
+import { type FetchedOutcome, type FetchRequest, LoopShare, type Reply } from '@svc/http';
 import { DEFAULT_TENANT } from '@svc/wire';
 import { beforeEach, expect, test } from 'vitest';
 import { MessageLog, SharedRoom } from '../testing/message-log.fake.js';
@@ -17,14 +17,17 @@ let clock: MovedClock;
 let log: MessageLog;
 let fetches: Fetches;
 let shared: SharedRoom;
+/** What the work for a fetch takes. */
+let fetchMs: number;
 
 beforeEach(() => {
+  fetchMs = 0;
   clock = new MovedClock();
   log = new MessageLog();
   shared = new SharedRoom(1024 * KIB);
   // Nothing is kept of what was read.
   const reader = new MessageReader(log.log, null, clock, 0, () => {});
-  fetches = new Fetches(log.state, reader, clock);
+  fetches = new Fetches(log.state, reader, clock, new LoopShare(clock));
   log.onAppended = (partition, bytes) => fetches.appended(partition, bytes);
 });
 
@@ -37,6 +40,7 @@ class Asked implements Reply<FetchedOutcome | RefusedOutcome> {
   send(answer: FetchedOutcome | RefusedOutcome): boolean {
     if (this.answer !== null) throw new Error('a fetch was answered twice');
     this.answer = answer;
+    clock.ms += fetchMs;
     return true;
   }
 
@@ -196,34 +200,66 @@ test('a client that has gone costs nothing more', () => {
   expect([log.reads, asked.answer]).toEqual([0, null]);
 });
 
-test('wide fetches that come at once take their turns, and one that has gone or is stopped', () => {
+/** Fetches that arrive in one turn of the loop. */
+function fetchAtOnce(count: number): Asked[] {
   shared.bytesMax = 16 * 1024 * KIB;
   push(['1']);
-  const entries = Array.from({ length: 64 }, () => ({
-    queue: 'q',
-    partition: 'p',
-    offset: 0,
-    maxBytes: 10,
-  }));
-  const ask = () => {
+  const entries = [{ queue: 'q', partition: 'p', offset: 0, maxBytes: 10 }];
+  return Array.from({ length: count }, () => {
     const asked = new Asked();
     const about = { tenant: DEFAULT_TENANT, entries, maxWaitMs: 0, minBytes: 1 };
     fetches.fetch({ ...about, deadlineMs: clock.nowMs() }, asked);
     return asked;
-  };
-  const all = Array.from({ length: 40 }, ask);
-  expect([log.reads, all.filter(({ answer }) => answer !== null)]).toEqual([0, []]);
-  const [gone] = all;
-  if (gone !== undefined) gone.gone = true;
-  gone?.onGone?.();
-  clock.move(0);
-  expect(all.map(({ answer }) => answer?.kind ?? null)).toEqual([
-    null,
-    ...Array.from({ length: 39 }, () => 'fetched'),
-  ]);
-  for (const { room } of all) room.release();
-  const last = ask();
+  });
+}
+
+function answered(all: readonly Asked[]): number {
+  return all.filter(({ answer }) => answer !== null).length;
+}
+
+test('fetches that come at once share the four milliseconds of a turn', () => {
+  fetchMs = 0.5;
+  const all = fetchAtOnce(64);
+  const perTurn = [answered(all)];
+  while (answered(all) < 64) {
+    const before = answered(all);
+    clock.next();
+    perTurn.push(answered(all) - before);
+  }
+  // The immediates of the turn that brought them have nothing left.
+  expect(perTurn).toEqual([8, 0, 8, 8, 8, 8, 8, 8, 8]);
+});
+
+test('fetches that wait for one append share the turns in the same way', () => {
+  push(['1']);
+  const entry = { queue: 'q', partition: 'p', offset: 1, maxBytes: 10 };
+  const all = Array.from({ length: 20 }, () => fetch(1, { entries: [entry] }));
+  fetchMs = 1;
+  push(['2']);
+  // The first turn is that which adds up what was appended.
+  const perTurn: number[] = [];
+  while (answered(all) < 20) {
+    const before = answered(all);
+    clock.next();
+    perTurn.push(answered(all) - before);
+  }
+  expect(perTurn).toEqual([4, 0, 4, 4, 4, 4]);
+});
+
+test('fetches in the line: one that has gone is left out, and a stop answers all', () => {
+  fetchMs = 5;
+  const all = fetchAtOnce(40);
+  expect(answered(all)).toBe(1);
+  const gone = all[1] as Asked;
+  gone.gone = true;
+  gone.onGone?.();
+  for (let turn = 0; turn < 3; turn++) clock.next();
+  expect([gone.answer, answered(all)]).toEqual([null, 3]);
   fetches.stop();
+  expect(all.map(({ answer }) => answer?.kind ?? null)).toEqual([
+    'fetched',
+    null,
+    ...Array.from({ length: 38 }, () => 'fetched'),
+  ]);
   clock.move(0);
-  expect(last.answer?.kind).toBe('fetched');
 });

@@ -11,7 +11,9 @@
  *
  * What must hold:
  * - Applying an entry costs a waiting fetch an addition for each partition, and no more: it adds up
- *   what was appended. Whoever may have enough by that is looked at later, in slices of SLICE_MS.
+ *   what was appended. Whoever may have enough by that is looked at later.
+ * - To look at a fetch is a step of the loop's share (`LoopShare`): it is done in the call that
+ *   brings it while this turn of the loop has time left, and takes its turn otherwise.
  * - The length of an append is an upper bound of its payloads. While the sum does not reach
  *   `minBytes` nothing is read. What was read once and was too little is counted, not read again;
  *   from then on only what came since is read, until it is enough.
@@ -39,6 +41,7 @@ import type {
   FetchedEntry,
   FetchedOutcome,
   FetchRequest,
+  LoopShare,
   MessageBatch,
   Reply,
 } from '@svc/http';
@@ -76,13 +79,6 @@ const RECORD_BYTES = 512;
 const RECHECK_MS = 1000;
 /** How long a fetch stands in line for room. */
 const HOLD_MS = 5000;
-/**
- * Entries of a fetch that is looked at in the call that brings it. A wider one takes its turn: to
- * look for what an entry has to offer takes 0.2 ms, and forty of 64 entries may come at once.
- */
-const NARROW_ENTRIES_MAX = 8;
-/** How long fetches that may have enough hold the loop at a stretch. */
-const SLICE_MS = 4;
 
 /** What the entries of a request have to offer now. */
 interface Found {
@@ -102,19 +98,22 @@ export class Fetches {
   readonly #state: State;
   readonly #reader: MessageReader;
   readonly #clock: Clock;
+  readonly #loop: LoopShare;
   readonly #waiters = new Map<number, Set<Waiter>>();
   readonly #all = new Set<Waiter>();
   /** Bytes appended by partition, not yet subtracted from what its waiters miss. */
   readonly #grown = new Map<number, number>();
-  /** Waiters that may have enough now. */
+  /** Waiters that are to be looked at. */
   readonly #due = new Set<Waiter>();
+  /** What was appended is added up in a moment. */
   #isArmed = false;
   #stopped = false;
 
-  constructor(state: State, reader: MessageReader, clock: Clock) {
+  constructor(state: State, reader: MessageReader, clock: Clock, loop: LoopShare) {
     this.#state = state;
     this.#reader = reader;
     this.#clock = clock;
+    this.#loop = loop;
   }
 
   fetch(request: FetchRequest, reply: Reply<FetchedOutcome | RefusedOutcome>): void {
@@ -130,11 +129,8 @@ export class Fetches {
       cancelTimer: null,
     };
     reply.onGone = () => this.#forget(waiter);
-    if (request.entries.length <= NARROW_ENTRIES_MAX || this.#stopped) this.#attempt(waiter);
-    else {
-      this.#due.add(waiter);
-      this.#arm();
-    }
+    if (this.#stopped) this.#attempt(waiter);
+    else this.#look(waiter);
   }
 
   /** An entry that is being applied has added so many bytes to the partition. */
@@ -159,24 +155,29 @@ export class Fetches {
     this.#clock.soon(() => {
       this.#isArmed = false;
       this.#settleGrown();
-      const untilMs = this.#clock.nowMs() + SLICE_MS;
-      for (const waiter of this.#due) {
-        this.#due.delete(waiter);
-        this.#attempt(waiter);
-        if (this.#clock.nowMs() >= untilMs) break;
-      }
-      if (this.#due.size > 0) this.#arm();
+    });
+  }
+
+  /** Attempts it when its turn has come, in this call if that is now. */
+  #look(waiter: Waiter): void {
+    if (this.#due.has(waiter)) return;
+    this.#due.add(waiter);
+    this.#loop.run(() => {
+      if (this.#due.delete(waiter)) this.#attempt(waiter);
+      return true;
     });
   }
 
   #settleGrown(): void {
+    const enough = new Set<Waiter>();
     for (const [partition, bytes] of this.#grown) {
       for (const waiter of this.#waiters.get(partition) ?? []) {
         waiter.missingBytes -= bytes;
-        if (waiter.missingBytes <= 0 && !waiter.isReading) this.#due.add(waiter);
+        if (waiter.missingBytes <= 0 && !waiter.isReading) enough.add(waiter);
       }
     }
     this.#grown.clear();
+    for (const waiter of enough) this.#look(waiter);
   }
 
   /** From now on, counts appends to the partitions that can still give this fetch more. */
@@ -205,14 +206,11 @@ export class Fetches {
     }
     // Negative by what was appended while it was reading.
     waiter.missingBytes += request.minBytes - bytes;
-    if (waiter.missingBytes <= 0) {
-      this.#due.add(waiter);
-      this.#arm();
-    }
     const leftMs = request.deadlineMs - this.#clock.nowMs();
     const delayMs = Math.max(0, Math.min(RECHECK_MS, Math.ceil(leftMs)));
     waiter.cancelTimer?.();
-    waiter.cancelTimer = this.#clock.after(delayMs, () => this.#attempt(waiter));
+    waiter.cancelTimer = this.#clock.after(delayMs, () => this.#look(waiter));
+    if (waiter.missingBytes <= 0) this.#look(waiter);
   }
 
   #forget(waiter: Waiter): void {

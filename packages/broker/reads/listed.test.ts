@@ -2,7 +2,7 @@
 // many ask; who asks for another page has one of his own. Method: walks that are counted, over a
 // clock that the test moves, and the text that each asker is given.
 import type { RefusedOutcome } from '@svc/engine';
-import { AnswerText, joined, type ListedView, type ListForm, ListText } from '@svc/http';
+import { AnswerText, joined, type ListedView, type ListForm, ListText, LoopShare } from '@svc/http';
 import { expect, test } from 'vitest';
 import { MovedClock } from '../testing/moved-clock.fake.js';
 import { sendList } from './listed.js';
@@ -28,7 +28,7 @@ test('thirty who ask for the same list get one text', () => {
     isMember: () => true,
     read: () => {},
   };
-  const reads = new StateReads(source, clock, 60_000, (error) => {
+  const reads = new StateReads(source, clock, new LoopShare(clock), 60_000, (error) => {
     throw error;
   });
   let walks = 0;

@@ -2,6 +2,7 @@
 // of his own, and whoever gets none is told, here or gone. Method: walks that are counted when they
 // begin, room that the test sets.
 import type { RefusedOutcome } from '@svc/engine';
+import { LoopShare } from '@svc/http';
 import { beforeEach, expect, test } from 'vitest';
 import { SharedRoom } from '../testing/message-log.fake.js';
 import { MovedClock } from '../testing/moved-clock.fake.js';
@@ -23,7 +24,8 @@ beforeEach(() => {
     isMember: () => true,
     read: () => {},
   };
-  reads = new StateReads(source, new MovedClock(), 1000, (error) => {
+  const clock = new MovedClock();
+  reads = new StateReads(source, clock, new LoopShare(clock), 1000, (error) => {
     throw error;
   });
 });

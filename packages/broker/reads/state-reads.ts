@@ -8,7 +8,7 @@
  * refused.
  */
 import { ANSWERS_FULL, type PageQuery } from '@svc/engine';
-import type { AnswerRoom } from '@svc/http';
+import type { AnswerRoom, LoopShare } from '@svc/http';
 import type { Clock } from '../system/clock.js';
 import { HeldReads, type ReadSource } from './held-reads.js';
 import { StateWalks, type WalkReply } from './state-walks.js';
@@ -37,11 +37,12 @@ export class StateReads {
   constructor(
     source: ReadSource,
     clock: Clock,
+    loop: LoopShare,
     allowedMs: number,
     onDamage: (error: Error) => void,
   ) {
     this.#held = new HeldReads(source, clock);
-    this.#walks = new StateWalks(clock, onDamage);
+    this.#walks = new StateWalks(clock, loop, onDamage);
     this.#clock = clock;
     this.#allowedMs = allowedMs;
   }

@@ -2,6 +2,7 @@
 // nobody is told what was looked at before he asked; nobody is walked for in vain. Method: walks
 // that count their steps over a clock that each step moves.
 import type { RefusedOutcome } from '@svc/engine';
+import { LoopShare } from '@svc/http';
 import { DamageError } from '@svc/storage';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MovedClock } from '../testing/moved-clock.fake.js';
@@ -24,7 +25,9 @@ let released: string[];
 
 beforeEach(() => {
   clock = new MovedClock();
-  walks = new StateWalks(clock, ({ message }) => heard.push(`log: ${message}`));
+  walks = new StateWalks(clock, new LoopShare(clock), ({ message }) =>
+    heard.push(`log: ${message}`),
+  );
   version = 1;
   begun = [];
   steps = [];
@@ -98,7 +101,48 @@ test('long walks have half of the time between them, and take turns', () => {
 test('a short walk does not wait for long ones', () => {
   ask('a', 'x', 1000);
   ask('b', 'short', 2);
+  // The rest of the turn that brought them, the second slice of x, and then its own.
+  for (let turn = 0; turn < 3; turn++) clock.next();
   expect(heard).toEqual(['b: short@1']);
+  expect(steps.filter((step) => step === 'x').length).toBe(8);
+});
+
+test('walks that come at once share the four milliseconds of a turn', () => {
+  for (let i = 0; i < 16; i++) ask(`${i}`, `short ${i}`, 1);
+  const perTurn = [steps.length];
+  while (steps.length < 16) {
+    const before = steps.length;
+    clock.next();
+    perTurn.push(steps.length - before);
+  }
+  // The immediates of the turn that brought them have nothing left.
+  expect(perTurn).toEqual([4, 0, 4, 4, 4]);
+  clock.move(0);
+  expect(heard.length).toBe(16);
+  expect(walks.idle).toBe(true);
+});
+
+test('a walk that stands in line is shared until it begins, and a stop refuses it', () => {
+  ask('a', 'x', 5);
+  const gone = ask('b', 'y', 1);
+  version = 2;
+  ask('c', 'y', 1);
+  ask('d', 'z', 1);
+  gone.gone = true;
+  expect([begun, walks.idle]).toEqual([['x@1'], false]);
+  clock.next();
+  clock.next();
+  expect([begun, heard]).toEqual([
+    ['x@1', 'y@2', 'z@2'],
+    ['a: x@1', 'c: y@2', 'd: z@2'],
+  ]);
+  ask('e', 'x', 1);
+  ask('f', 'v', 5);
+  ask('g', 'w', 1);
+  walks.stop();
+  clock.move(100);
+  expect(heard.slice(3)).toEqual(['e: x@2', 'f: refused', 'g: refused']);
+  expect(begun).not.toContain('w@2');
 });
 
 describe('equal walks', () => {

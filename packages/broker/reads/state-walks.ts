@@ -7,9 +7,10 @@
  * must not make it ten times as much.
  *
  * What must hold:
- * - A walk runs in slices of `SLICE_MS`. What is small ends within its first one, in the call that
- *   brought it. All walks that are longer share one slice, then all of them rest as long: they
- *   never have more than half of the loop.
+ * - A walk runs in slices, which are steps of the loop's share (`LoopShare`). What is small ends
+ *   within the first one, in the call that brings it while this turn of the loop has time left.
+ *   All walks that are longer have one slice together, then all of them rest for REST_MS, as long
+ *   as a slice: what is left of them never has more than half of the loop.
  * - Of equal walks, which have the same key, one runs at a time. Who asks meanwhile must not be
  *   told what was looked at before he asked: he waits for the next, together with all who come
  *   until that begins. So the work for one key is that of one reader who asks again and again,
@@ -24,6 +25,7 @@
  * nobody may make, and is behind when somebody does.
  */
 import type { Refusal, RefusedOutcome } from '@svc/engine';
+import type { LoopShare } from '@svc/http';
 import { DamageError } from '@svc/storage';
 import type { Cancel, Clock } from '../system/clock.js';
 
@@ -38,7 +40,11 @@ interface Asker<Result> {
   readonly done: (result: Result) => void;
 }
 
-const SLICE_MS = 4;
+/**
+ * Slices of a walk before it is a long one. The first may be what others have left of a turn, and
+ * then the next one is a whole turn, or what a walk before it leaves.
+ */
+const FRESH_SLICES = 2;
 const REST_MS = 4;
 
 const STOPPED: Refusal = { reason: 'retry', error: 'this node stops; retry' };
@@ -49,24 +55,28 @@ const DAMAGED: Refusal = {
 
 export class StateWalks {
   readonly #clock: Clock;
+  readonly #loop: LoopShare;
   readonly #onDamage: (error: DamageError) => void;
   readonly #keyed = new Map<string, SharedWalk<unknown>>();
+  /** Each has its own step in the line of the loop's share. */
+  readonly #fresh = new Set<SharedWalk<unknown>>();
   /** Longer than a slice, the next one first. */
   #long: SharedWalk<unknown>[] = [];
   #cancelSlice: Cancel | null = null;
   #stopped = false;
 
-  constructor(clock: Clock, onDamage: (error: DamageError) => void) {
+  constructor(clock: Clock, loop: LoopShare, onDamage: (error: DamageError) => void) {
     this.#clock = clock;
+    this.#loop = loop;
     this.#onDamage = onDamage;
   }
 
   get idle(): boolean {
-    return this.#long.length === 0;
+    return this.#fresh.size === 0 && this.#long.length === 0;
   }
 
   /**
-   * Walks, and calls `done` with what comes of it, in this call if it does not take long. `key`
+   * Walks, and calls `done` with what comes of it, in this call if the loop has time for it. `key`
    * names what is asked, so that equal walks are made once; null: it is like no other. `release` is
    * told each result once, when all who asked for it have it.
    */
@@ -89,10 +99,21 @@ export class StateWalks {
     }
     const shared = new SharedWalk<Result>(key, begin, release, asker, this.#onDamage);
     const walk = shared as unknown as SharedWalk<unknown>;
-    if (walk.ends(this.#clock, this.#clock.nowMs() + SLICE_MS)) return;
     if (key !== null) this.#keyed.set(key, walk);
-    this.#long.push(walk);
-    this.#arm();
+    this.#fresh.add(walk);
+    let slicesLeft = FRESH_SLICES;
+    this.#loop.run((untilMs) => {
+      if (!this.#fresh.has(walk)) return true;
+      slicesLeft--;
+      const isOver = this.#ends(walk, untilMs);
+      if (!isOver && slicesLeft > 0) return false;
+      this.#fresh.delete(walk);
+      if (!isOver) {
+        this.#long.push(walk);
+        this.#arm();
+      }
+      return true;
+    });
   }
 
   /** Every client that still waits is refused: the state is not to be looked at any more. */
@@ -100,28 +121,36 @@ export class StateWalks {
     this.#stopped = true;
     this.#cancelSlice?.();
     this.#cancelSlice = null;
-    for (const walk of this.#long) walk.refuse();
+    for (const walk of [...this.#fresh, ...this.#long]) walk.refuse();
+    this.#fresh.clear();
     this.#long = [];
     this.#keyed.clear();
   }
 
   #arm(): void {
-    this.#cancelSlice ??= this.#clock.after(REST_MS, () => {
-      this.#cancelSlice = null;
-      this.#slice();
-    });
+    this.#cancelSlice ??= this.#clock.after(REST_MS, () =>
+      this.#loop.run((untilMs) => {
+        this.#cancelSlice = null;
+        this.#slice(untilMs);
+        return true;
+      }),
+    );
   }
 
-  #slice(): void {
-    const untilMs = this.#clock.nowMs() + SLICE_MS;
+  #slice(untilMs: number): void {
     do {
       const walk = this.#long.shift();
       if (walk === undefined) return;
-      // It may bring new walks, from within its end.
-      if (!walk.ends(this.#clock, untilMs)) this.#long.push(walk);
-      else if (walk.key !== null) this.#keyed.delete(walk.key);
+      if (!this.#ends(walk, untilMs)) this.#long.push(walk);
     } while (this.#clock.nowMs() < untilMs);
     if (this.#long.length > 0) this.#arm();
+  }
+
+  #ends(walk: SharedWalk<unknown>, untilMs: number): boolean {
+    // It may bring new walks, from within its end.
+    const isOver = walk.ends(this.#clock, untilMs);
+    if (isOver && walk.key !== null) this.#keyed.delete(walk.key);
+    return isOver;
   }
 }
 
@@ -131,7 +160,8 @@ class SharedWalk<Result> {
   readonly #begin: () => Generator<void, Result>;
   readonly #onDamage: (error: DamageError) => void;
   readonly #release: ((result: Result) => void) | null;
-  #walk: Generator<void, Result>;
+  /** null: it has not begun. */
+  #walk: Generator<void, Result> | null = null;
   #askers: Asker<Result>[];
   /** They came after the walk had begun. */
   #next: Asker<Result>[] = [];
@@ -149,16 +179,16 @@ class SharedWalk<Result> {
     this.#begin = begin;
     this.#release = release;
     this.#onDamage = onDamage;
-    this.#walk = begin();
     this.#askers = [asker];
   }
 
   join(asker: Asker<Result>): void {
-    this.#next.push(asker);
+    if (this.#walk === null) this.#askers.push(asker);
+    else this.#next.push(asker);
   }
 
   refuse(): void {
-    this.#walk.return(undefined as Result);
+    this.#walk?.return(undefined as Result);
     if (this.#found !== null) this.#release?.(this.#found.result);
     for (const asker of [...this.#askers, ...this.#next]) refuse(asker, STOPPED);
   }
@@ -168,7 +198,7 @@ class SharedWalk<Result> {
     do {
       if (this.#found === null && this.#askers.every(({ reply }) => reply.gone)) {
         // What it holds is let go of; nobody hears of its result.
-        this.#walk.return(undefined as Result);
+        this.#walk?.return(undefined as Result);
         if (!this.#beginsAgain()) return true;
       }
       if (this.#found !== null) {
@@ -190,6 +220,7 @@ class SharedWalk<Result> {
   /** null: it met a damaged row, and is over. */
   #step(): IteratorResult<void, Result> | null {
     try {
+      this.#walk ??= this.#begin();
       return this.#walk.next();
     } catch (error) {
       if (!(error instanceof DamageError)) throw error;
@@ -210,7 +241,7 @@ class SharedWalk<Result> {
     this.#askers = this.#next.filter(({ reply }) => !reply.gone);
     this.#next = [];
     if (this.#askers.length === 0) return false;
-    this.#walk = this.#begin();
+    this.#walk = null;
     return true;
   }
 }

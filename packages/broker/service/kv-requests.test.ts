@@ -4,6 +4,7 @@
  * counted when they are handed on, on a node of one for transactions.
  */
 import { type KvCall, type KvOp, kvAnswerBytes, kvJson, MapState, type Outcome } from '@svc/engine';
+import { LoopShare } from '@svc/http';
 import { expect, test, vi } from 'vitest';
 import { StateReads } from '../reads/state-reads.js';
 import { FakeGroup } from '../testing/group.fake.js';
@@ -80,7 +81,7 @@ function newReads(clock: MovedClock): StateReads {
     isMember: () => true,
     read: () => undefined,
   };
-  return new StateReads(source, clock, 1000, (error) => {
+  return new StateReads(source, clock, new LoopShare(clock), 1000, (error) => {
     throw error;
   });
 }

@@ -13,7 +13,13 @@ import {
   type RefusedOutcome,
   TransactionIndex,
 } from '@svc/engine';
-import type { MessageListView, MessageView, NotFoundOutcome, Reply } from '@svc/http';
+import {
+  LoopShare,
+  type MessageListView,
+  type MessageView,
+  type NotFoundOutcome,
+  type Reply,
+} from '@svc/http';
 import type { Log } from '@svc/storage';
 import { DEFAULT_TENANT, uuidV7 } from '@svc/wire';
 import { beforeEach, expect, test } from 'vitest';
@@ -109,7 +115,7 @@ beforeEach(() => {
     isMember: () => true,
     read: () => {},
   };
-  const reads = new StateReads(source, clock, 1000, (error) => {
+  const reads = new StateReads(source, clock, new LoopShare(clock), 1000, (error) => {
     throw error;
   });
   records = new RecordReads({ state, transactions, reader, reads, clock, deadlineMs: 1000 });

@@ -13,12 +13,13 @@ import {
   planEphemeral,
 } from '@svc/engine';
 import { ringLimits } from '@svc/ephemeral';
-import type {
-  EphemeralAcked,
-  EphemeralMessage,
-  EphemeralPop,
-  EphemeralRefused,
-  Reply,
+import {
+  type EphemeralAcked,
+  type EphemeralMessage,
+  type EphemeralPop,
+  type EphemeralRefused,
+  LoopShare,
+  type Reply,
 } from '@svc/http';
 import { newMeters } from '@svc/wire';
 import { Ephemeral } from '../ephemeral/ephemeral.js';
@@ -91,6 +92,7 @@ export class EphemeralGroup {
     const ephemeral = new Ephemeral({
       self: number,
       clock,
+      loop: new LoopShare(clock),
       fraction: this.#fraction,
       limits: ringLimits(this.bytesMax, 300_000, CEILINGS),
       silentMsMax: SILENT_MS,
