@@ -168,8 +168,8 @@ function stateParts(site: Site) {
     (bytes) => random.fill(bytes),
     () => unopened.met(),
   );
-  const opener = cipher === null ? null : new PayloadOpener(cipher, clock);
-  const reader = new MessageReader(log, opener, clock, DECODED_BYTES_MAX, (error) => {
+  const opener = cipher === null ? null : new PayloadOpener(cipher, loop);
+  const reader = new MessageReader(log, opener, loop, DECODED_BYTES_MAX, (error) => {
     logger.error('log', error.message);
     events.onDamage();
   });

@@ -26,7 +26,7 @@ beforeEach(() => {
   log = new MessageLog();
   shared = new SharedRoom(1024 * KIB);
   // Nothing is kept of what was read.
-  const reader = new MessageReader(log.log, null, clock, 0, () => {});
+  const reader = new MessageReader(log.log, null, new LoopShare(clock), 0, () => {});
   fetches = new Fetches(log.state, reader, clock, new LoopShare(clock));
   log.onAppended = (partition, bytes) => fetches.appended(partition, bytes);
 });

@@ -6,7 +6,7 @@ import { type AppendSlice, ByteWriter } from '@svc/engine';
 import type { MessageBatch } from '@svc/http';
 import type { Log } from '@svc/storage';
 import { describe, expect, test } from 'vitest';
-import { MovedClock } from '../testing/moved-clock.fake.js';
+import { TurnedLoop } from '../testing/turned-loop.fake.js';
 import { EntryGone, MessageReader } from './message-reader.js';
 
 const PARTITION = 7;
@@ -74,7 +74,7 @@ function offsetsOf(reader: MessageReader, slices: readonly AppendSlice[]): numbe
   });
 }
 
-const clock = new MovedClock();
+const loop = new TurnedLoop();
 
 function fail(error: Error): void {
   throw error;
@@ -83,7 +83,7 @@ function fail(error: Error): void {
 test('an append that is read in parts is asked for once, in memory and on disk', () => {
   for (const isRecent of [true, false]) {
     const { log, asked } = logOf([appendOf(0)], isRecent);
-    const reader = new MessageReader(log, null, clock, 1 << 20, fail);
+    const reader = new MessageReader(log, null, loop, 1 << 20, fail);
     expect(offsetsOf(reader, [slice(0, 0, 3)])).toEqual([0, 1, 2, 3]);
     expect(offsetsOf(reader, [slice(0, 4, 9)])).toEqual([4, 5, 6, 7, 8, 9]);
     expect(offsetsOf(reader, [slice(0, 0, 9)])).toHaveLength(COUNT);
@@ -94,7 +94,7 @@ test('an append that is read in parts is asked for once, in memory and on disk',
 test('an append that is read whole is kept when it came from the disk, and else not', () => {
   for (const isRecent of [true, false]) {
     const { log, asked } = logOf([appendOf(0), appendOf(COUNT)], isRecent);
-    const reader = new MessageReader(log, null, clock, 1 << 20, fail);
+    const reader = new MessageReader(log, null, loop, 1 << 20, fail);
     const both = [slice(0, 0, 9), slice(1, 0, 9)];
     expect(offsetsOf(reader, both)).toEqual(Array.from({ length: 2 * COUNT }, (_, i) => i));
     expect(offsetsOf(reader, both)).toHaveLength(2 * COUNT);
@@ -106,7 +106,7 @@ test('what is kept stays within its bound, and what was used last stays longest'
   const appends = Array.from({ length: 9 }, (_, i) => appendOf(i * COUNT));
   const bytes = appends[8]?.buffer.byteLength ?? 0;
   const { log, asked } = logOf(appends, true);
-  const reader = new MessageReader(log, null, clock, 8 * bytes, fail);
+  const reader = new MessageReader(log, null, loop, 8 * bytes, fail);
   for (let i = 0; i < 8; i++) offsetsOf(reader, [slice(i, 0, 0)]);
   expect(asked.times).toBe(8);
   // The first is used again; then one more than there is room for lets the oldest ones go.
@@ -128,18 +128,20 @@ describe('much at a time', () => {
   }
 
   test.each([
-    ['in memory', true, 256],
-    ['on disk', false, 32],
+    ['in memory', true, 64],
+    ['on disk', false, 8],
   ])('a thousand small appends %s are read in parts', (_, isRecent, inPart) => {
     const { log, asked } = logOf(
       Array.from({ length: 1000 }, (_, i) => appendOf(i * COUNT)),
       isRecent,
     );
     const slices = Array.from({ length: 1000 }, (_, i) => slice(i, 0, 9));
-    const ends = read(new MessageReader(log, null, clock, 1 << 20, fail), slices);
+    const ends = read(new MessageReader(log, null, loop, 1 << 20, fail), slices);
     // Nothing but the overhead of each is counted: the slices of this test have no length.
     expect([asked.times, ends.length]).toEqual([inPart, 0]);
-    clock.move(0);
+    loop.turn();
+    expect([asked.times, ends.length]).toEqual([2 * inPart, 0]);
+    while (loop.waiting > 0) loop.turn();
     expect(asked.times).toBe(1000);
     expect(ends).toEqual([{ error: null, count: 1000 }]);
   });
@@ -150,9 +152,9 @@ describe('much at a time', () => {
       false,
     );
     const slices = Array.from({ length: 100 }, (_, i) => slice(i, 0, 9));
-    const ends = read(new MessageReader(log, null, clock, 1 << 20, fail), slices);
+    const ends = read(new MessageReader(log, null, loop, 1 << 20, fail), slices);
     (log as { firstIndex: number }).firstIndex = 60;
-    clock.move(0);
+    loop.turn();
     expect(ends).toHaveLength(1);
     expect(ends[0]?.error).toBeInstanceOf(EntryGone);
   });

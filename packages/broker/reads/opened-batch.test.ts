@@ -3,7 +3,7 @@
 // some of them sealed, by the cipher itself; slices of it; lengths by table.
 import type { MessageBatch } from '@svc/http';
 import { expect, test } from 'vitest';
-import { TurnedClock } from '../testing/turned-clock.fake.js';
+import { TurnedLoop } from '../testing/turned-loop.fake.js';
 import { PayloadOpener, withinPayloadBytes } from './opened-batch.js';
 import { payloadCipher } from './payload-cipher.js';
 
@@ -11,15 +11,15 @@ const cipher = payloadCipher('ab'.repeat(32), (bytes) => bytes.fill(7));
 if (cipher === null) throw new Error('no key');
 const sealing = cipher;
 
-const clock = new TurnedClock();
-const opener = new PayloadOpener(sealing, clock);
+const loop = new TurnedLoop();
+const opener = new PayloadOpener(sealing, loop);
 
 /** Opened, however many slices it takes; and how many. */
 function open(batches: readonly MessageBatch[]): { opened: MessageBatch[]; pauses: number } {
   const found: MessageBatch[][] = [];
   opener.open(batches, (opened) => found.push(opened));
   let pauses = 0;
-  for (; clock.works.length > 0; pauses++) for (const work of clock.works.splice(0)) work();
+  for (; loop.waiting > 0; pauses++) loop.turn();
   return { opened: found[0] ?? [], pauses };
 }
 
@@ -107,10 +107,10 @@ test('many are opened in slices, whatever batches they stand in; few at once', (
   const expected = shown(batch([]));
   for (const [batches, pauses] of [
     [1, 0],
-    [66, 0],
-    [67, 1],
-    [200, 2],
-    [201, 3],
+    [8, 0],
+    [9, 1],
+    [25, 2],
+    [26, 3],
   ] as const) {
     const found = open(Array.from({ length: batches }, () => all));
     expect(found.pauses, `${batches} batches`).toBe(pauses);

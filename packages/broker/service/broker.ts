@@ -21,6 +21,7 @@ import type {
   DeliveredOutcome,
   FetchedOutcome,
   FetchRequest,
+  LoopShare,
   NodeFigures,
   Pressure,
   Reply,
@@ -103,6 +104,7 @@ export interface BrokerParts {
   readonly leadership: { readonly office: object | null };
   readonly reads: StateReads;
   readonly clock: Clock;
+  readonly loop: LoopShare;
   readonly life: NodeLife;
   /** 0 <= fraction < 1, at random. */
   readonly fraction: () => number;

@@ -13,8 +13,8 @@
  * - Nothing is read before there is room for what is read and for the answer that is made of it.
  *   Once the messages are there their bytes are known: an answer that is larger than was reserved
  *   lets go of them, and waits for room of that size with nothing in hand.
- * - A small answer (nearly all) is made in the call that brings its claims. Large answers are begun
- *   in turns of the loop, until one turn has TURN_BYTES_MAX; other work runs between the turns.
+ * - A small answer (nearly all) is made in the call that brings its claims. To begin a large one is
+ *   a step of the loop's share (`LoopShare`), as are the parts in which it is read.
  * - What waits may move within the log meanwhile. It is looked for anew then.
  * - Claims wait for room for HOLD_MS at most. Then they are given back, attempt included, and the
  *   client is told to come again.
@@ -34,7 +34,14 @@ import type {
   State,
 } from '@svc/engine';
 import { ANSWERS_FULL, storedTerms } from '@svc/engine';
-import type { AnswerRoom, DeliveredOutcome, MessageBatch, PoppedMessages, Reply } from '@svc/http';
+import type {
+  AnswerRoom,
+  DeliveredOutcome,
+  LoopShare,
+  MessageBatch,
+  PoppedMessages,
+  Reply,
+} from '@svc/http';
 import type { PipelineMeters } from '@svc/wire';
 import type { Activity } from '../analytics/activity.js';
 import { freshClaims } from '../leader/fresh-claims.js';
@@ -45,6 +52,7 @@ export interface PopDeliveryOptions {
   readonly state: State;
   readonly reader: MessageReader;
   readonly clock: Clock;
+  readonly loop: Pick<LoopShare, 'run'>;
   readonly activity: Activity | null;
   readonly pipeline: PipelineMeters;
   /** Has to be taken whatever waits. */
@@ -66,19 +74,13 @@ interface Delivery {
 const MESSAGE_BYTES = 512;
 /** Answers up to this size are made at once. */
 const SMALL_BYTES_MAX = 65_536;
-/** Bytes of large answers after which a turn begins no more: 2 ms of rendering at 500 MB/s. */
-const TURN_BYTES_MAX = 1024 * 1024;
 /** How long claims wait for room: short against a lease, which lasts minutes. */
 const HOLD_MS = 5000;
 
 export class PopDelivery {
   readonly #options: PopDeliveryOptions;
-  /** Claims with large answers that have not begun, the next one first. */
-  #line: Delivery[] = [];
-  /** Bytes of the large answers that were begun in this turn of the loop. */
-  #turnBytes = 0;
-  /** The next turn of the loop goes on with the line. */
-  #isArmed = false;
+  /** Claims with large answers that have not begun. */
+  readonly #line = new Set<Delivery>();
   /** Answers that left the line and wait for room, or whose messages are being read. */
   #underway = 0;
 
@@ -88,7 +90,7 @@ export class PopDelivery {
 
   /** Every claim has reached its client or was given back. */
   get idle(): boolean {
-    return this.#line.length === 0 && this.#underway === 0;
+    return this.#line.size === 0 && this.#underway === 0;
   }
 
   /** `reads`: the first one, or one more of what has moved meanwhile. */
@@ -103,10 +105,14 @@ export class PopDelivery {
     const delivery: Delivery = { command, outcome, reply, claims, slices, reads };
     const bytes = boundOf(slices);
     const isSmall = bytes <= SMALL_BYTES_MAX;
-    if (reply.room === undefined || (isSmall && reply.room.reserve(bytes))) this.#read(delivery);
+    const { room } = reply;
+    if (room === undefined || (isSmall && room.reserve(bytes))) this.#read(delivery);
     else {
-      this.#line.push(delivery);
-      this.#run();
+      this.#line.add(delivery);
+      this.#options.loop.run(() => {
+        if (this.#line.delete(delivery)) this.#begin(delivery, room);
+        return true;
+      });
     }
   }
 
@@ -124,29 +130,18 @@ export class PopDelivery {
 
   /** Claims that wait are given back. */
   stop(): void {
-    for (const delivery of this.#line.splice(0)) this.#refuse(delivery);
+    for (const delivery of this.#line) {
+      this.#line.delete(delivery);
+      this.#refuse(delivery);
+    }
   }
 
   // --- large answers -----------------------------------------------------------------------------
 
-  #run(): void {
-    while (this.#turnBytes < TURN_BYTES_MAX) {
-      const next = this.#line.shift();
-      if (next === undefined) break;
-      const { room } = next.reply;
-      if (room === undefined) continue;
-      this.#underway++;
-      const answerBytes = room.reservedBytes > 0 ? room.reservedBytes : boundOf(next.slices);
-      this.#turnBytes += answerBytes;
-      this.#attempt(next, room, answerBytes);
-    }
-    if (this.#turnBytes === 0 || this.#isArmed) return;
-    this.#isArmed = true;
-    this.#options.clock.soon(() => {
-      this.#isArmed = false;
-      this.#turnBytes = 0;
-      this.#run();
-    });
+  #begin(delivery: Delivery, room: AnswerRoom): void {
+    this.#underway++;
+    const answerBytes = room.reservedBytes > 0 ? room.reservedBytes : boundOf(delivery.slices);
+    this.#attempt(delivery, room, answerBytes);
   }
 
   #attempt(delivery: Delivery, room: AnswerRoom, answerBytes: number): void {

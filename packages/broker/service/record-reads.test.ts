@@ -107,7 +107,8 @@ beforeEach(() => {
   });
   const recent: Log['recent'] = ({ index, position, length }) =>
     bodies.get(index)?.subarray(position, position + length);
-  const reader = new MessageReader({ recent } as Log, null, clock, 1 << 26, () => {});
+  const loop = new LoopShare(clock);
+  const reader = new MessageReader({ recent } as Log, null, loop, 1 << 26, () => {});
   const source = {
     stateless: false,
     leadsAlone: true,

@@ -73,10 +73,6 @@ interface Inventory {
   readonly changed: Set<string>;
 }
 
-export type Question =
-  | { readonly kind: 'list' }
-  | { readonly kind: 'partitions'; readonly queues: ReadonlySet<string> };
-
 type Excess =
   | { readonly kind: 'queues'; readonly queue: string; readonly max: number }
   | { readonly kind: 'partitions'; readonly of: Destination; readonly max: number };
@@ -93,24 +89,16 @@ export class Admission {
     return excess === null || isSure(inventory, excess, nowMs);
   }
 
-  /**
-   * What to ask for when `knows` is false: the list of queues, or partitions of the first queues
-   * that are in excess, as many as `queuesMax`.
-   */
+  /** What to ask for when `knows` is false: the list of queues, or partitions of this queue. */
   question(
     cluster: AdmissionCluster,
     destinations: readonly Destination[],
-    queuesMax = 1,
-  ): Question {
+  ): { readonly kind: 'list' } | { readonly kind: 'partitions'; readonly queue: string } {
     const inventory = this.#clusters.get(cluster.id);
     if (inventory === undefined || !isListed(inventory)) return { kind: 'list' };
-    const queues = new Set<string>();
-    for (const excess of excessesOf(inventory, cluster, destinations)) {
-      if (excess.kind === 'queues') break;
-      queues.add(excess.of.queue);
-      if (queues.size >= queuesMax) break;
-    }
-    return queues.size === 0 ? { kind: 'list' } : { kind: 'partitions', queues };
+    const excess = excessOf(inventory, cluster, destinations);
+    if (excess?.kind !== 'partitions') return { kind: 'list' };
+    return { kind: 'partitions', queue: excess.of.queue };
   }
 
   admit(
@@ -229,19 +217,10 @@ function isLimited({ limits }: AdmissionCluster): boolean {
 
 /** The first destination that would be one too many by what is known here. */
 function excessOf(
-  inventory: Inventory,
-  cluster: AdmissionCluster,
-  destinations: readonly Destination[],
-): Excess | null {
-  return excessesOf(inventory, cluster, destinations).next().value ?? null;
-}
-
-/** All of them, in the order of the destinations; after the first one too many queues, none. */
-function* excessesOf(
   { queues }: Inventory,
   { limits }: AdmissionCluster,
   destinations: readonly Destination[],
-): Generator<Excess, undefined> {
+): Excess | null {
   const queuesMax = limits.max_queues ?? Number.POSITIVE_INFINITY;
   const partitionsMax = limits.max_partitions_per_queue ?? Number.POSITIVE_INFINITY;
   // Partitions that the destinations add to each queue; most add none.
@@ -252,15 +231,15 @@ function* excessesOf(
     if (known?.names.has(of.partition) === true) continue;
     const before = fresh?.get(of.queue) ?? 0;
     if (known === undefined && before === 0 && queues.size + ++freshQueues > queuesMax) {
-      yield { kind: 'queues', queue: of.queue, max: queuesMax };
-      return;
+      return { kind: 'queues', queue: of.queue, max: queuesMax };
     }
     if ((known === undefined ? 0 : partitionsOf(known)) + before + 1 > partitionsMax) {
-      yield { kind: 'partitions', of, max: partitionsMax };
+      return { kind: 'partitions', of, max: partitionsMax };
     }
     fresh ??= new Map();
     fresh.set(of.queue, before + 1);
   }
+  return null;
 }
 
 function isListed({ listedMs }: Inventory): boolean {

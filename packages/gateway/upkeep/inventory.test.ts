@@ -296,25 +296,6 @@ describe('admission', () => {
     expect(node.admission.youngOf('c', 'q')).toEqual(['p0']);
   });
 
-  test('asks for many full queues in few rounds, and not on behind a refusal', async () => {
-    const node = new Node({ max_partitions_per_queue: 1 });
-    const wanted = Array.from({ length: 100 }, (_, i) => ({ queue: `q${i}`, partition: 'p' }));
-    for (const one of wanted) node.broker.push(one);
-    let looks = 0;
-    const knows = node.admission.knows.bind(node.admission);
-    node.admission.knows = (...words) => {
-      looks++;
-      return knows(...words);
-    };
-    expect(await node.push(wanted)).toBeNull();
-    expect([node.broker.calls, looks <= 12]).toEqual([1 + 100, true]);
-    node.restart();
-    node.broker.has.set('q0', new Set(['other']));
-    node.broker.calls = 0;
-    expect((await node.push(wanted))?.refusal.error).toContain('partitions of queue `q0`');
-    expect(node.broker.calls).toBe(2);
-  });
-
   test('stops nobody while the broker does not answer', async () => {
     const node = new Node({ max_queues: 0 });
     node.broker.down = true;
@@ -377,22 +358,6 @@ describe('the upkeep', () => {
     node.broker.otherBytes = 101;
     await node.inventory.reconcile();
     expect(node.limits.pushBlock('c')).toBe('storage');
-  });
-
-  test('asks for the storage of many clusters at a bounded rate', async () => {
-    const node = new Node({});
-    for (let i = 0; i < 120; i++) {
-      const limits = { ...UNLIMITED, max_retained_bytes: 100 };
-      node.limits.request({ ...node.cluster, id: `c${i}`, limits }, node.clock.nowMs());
-    }
-    const refreshed = node.inventory.refresh();
-    for (const calls of [50, 100]) {
-      await expect.poll(() => node.clock.waiting).toBe(1);
-      expect(node.broker.calls).toBe(calls);
-      node.clock.advance(100);
-    }
-    await refreshed;
-    expect(node.broker.calls).toBe(120);
   });
 
   test('goes on by the clock until it is closed', async () => {

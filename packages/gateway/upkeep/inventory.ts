@@ -4,8 +4,7 @@
  * at, one after the other: ten thousand that are not cost nothing.
  *
  *     before a request       `learn`: what admission is unsure of
- *     STORAGE_REFRESH_MS     new queues to `px.queues`; retained bytes, blocks set and released;
- *                            so long after the last refresh ended, which has a bounded rate
+ *     STORAGE_REFRESH_MS     new queues to `px.queues`; retained bytes, blocks set and released
  *     RECONCILE_MS           the whole list: counts, retained bytes, queues that are gone
  *
  * What could not be read changes nothing: blocks stay as they are, and admission lets through what
@@ -60,12 +59,6 @@ export class BrokerUnavailableError extends Error {
 }
 
 export const PARTITIONS_ASKED_MAX = 1_000;
-/**
- * A refresh asks for the storage of so many clusters in each such time: 500 a second, 2 to 4 % of a
- * processor. Of 5,000 clusters in use each is asked for once in 20 s, of 10,000 once in 30 s.
- */
-const ASKED_AT_ONCE = 50;
-const ASKED_EVERY_MS = 100;
 
 export interface InventoryOptions {
   readonly broker: BrokerInventory;
@@ -103,20 +96,14 @@ export class Inventory {
     this.#repeating.close();
   }
 
-  /**
-   * Resolves when admission knows as much as can be known of these destinations.
-   *
-   * Each round looks through all of them, and asks for twice as many queues as the one before: ten
-   * thousand queues at their bound are fourteen rounds. One queue a round took four seconds of
-   * processor for them; all at once would ask for thousands where the first answer refuses.
-   */
+  /** Resolves when admission knows as much as can be known of these destinations. */
   async learn(cluster: ClusterView, destinations: readonly Destination[]): Promise<void> {
     const { admission, clock } = this.#options;
     const rounds = new Set(destinations.map(({ queue }) => queue)).size + 2;
-    for (let round = 0, queuesMax = 1; round < rounds; round++, queuesMax *= 2) {
+    for (let round = 0; round < rounds; round++) {
       if (admission.knows(cluster, destinations, clock.nowMs())) return;
       const isAnswered = await this.#answers('admission', () =>
-        this.#learnSome(cluster, destinations, queuesMax),
+        this.#learnOne(cluster, destinations),
       );
       if (!isAnswered) return;
     }
@@ -131,20 +118,11 @@ export class Inventory {
       );
       if (!isNoted) break;
     }
-    const { clock } = this.#options;
-    let beganMs = clock.nowMs();
-    let asked = 0;
     for (const { id, brokerTenant, limits: inForce } of limits.active()) {
-      if (this.#repeating.isClosed) return;
       const max = inForce.max_retained_bytes;
       if (max === null) {
         blocks.measured(id, 0, null);
         continue;
-      }
-      if (asked++ === ASKED_AT_ONCE) {
-        const untilMs = beganMs + ASKED_EVERY_MS;
-        await new Promise<void>((done) => void clock.after(untilMs - clock.nowMs(), done));
-        [asked, beganMs] = [1, clock.nowMs()];
       }
       const isMeasured = await this.#answers('storage', async () => {
         blocks.measured(id, await broker.retainedBytes(brokerTenant), max);
@@ -161,44 +139,23 @@ export class Inventory {
     }
   }
 
-  async #learnSome(
-    cluster: ClusterView,
-    destinations: readonly Destination[],
-    queuesMax: number,
-  ): Promise<void> {
-    const question = this.#options.admission.question(cluster, destinations, queuesMax);
+  async #learnOne(cluster: ClusterView, destinations: readonly Destination[]): Promise<void> {
+    const { admission, broker, clock } = this.#options;
+    const question = admission.question(cluster, destinations);
     if (question.kind === 'list') {
       await once(this.#listing, cluster.id, () => this.#list(cluster));
       return;
     }
-    const wanted = new Map<string, Set<string>>();
-    for (const { queue, partition } of destinations) {
-      if (!question.queues.has(queue)) continue;
-      wanted.set(queue, (wanted.get(queue) ?? new Set()).add(partition));
-    }
-    for (const queue of question.queues) {
-      // What is not there may be refused, and by what the broker said a second ago at most.
-      if (!(await this.#areThere(cluster, queue, wanted.get(queue) ?? new Set()))) return;
-    }
-  }
-
-  /** Asks for partitions of a queue; whether all that are wanted are there. */
-  async #areThere(
-    { id, brokerTenant }: ClusterView,
-    queue: string,
-    wanted: ReadonlySet<string>,
-  ): Promise<boolean> {
-    const { admission, broker, clock } = this.#options;
-    const names = [...new Set([...wanted, ...admission.youngOf(id, queue)])];
-    let there = 0;
+    const { queue } = question;
+    const ofQueue = destinations.filter((one) => one.queue === queue);
+    const young = admission.youngOf(cluster.id, queue);
+    const names = [...new Set([...ofQueue.map(({ partition }) => partition), ...young])];
     for (let from = 0; from < names.length; from += PARTITIONS_ASKED_MAX) {
       const part = names.slice(from, from + PARTITIONS_ASKED_MAX);
       const beganMs = clock.nowMs();
-      const found = await broker.partitions(brokerTenant, queue, part);
-      admission.asked(id, queue, part, found, beganMs);
-      for (const name of part) if (wanted.has(name) && found.names.has(name)) there++;
+      const found = await broker.partitions(cluster.brokerTenant, queue, part);
+      admission.asked(cluster.id, queue, part, found, beganMs);
     }
-    return there === wanted.size;
   }
 
   async #list(
