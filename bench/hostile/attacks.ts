@@ -44,7 +44,9 @@ export const HOSTILE_ATTACKS: Readonly<Record<string, HostileAttack | 'churn'>> 
     begin: (socket, index) => {
       socket.stopReading();
       const fetch = { entries: [{ queue: LARGE_QUEUE, partition: 'p', offset: 0 }] };
-      if (index % 2 === 0) socket.send(pop(LARGE_QUEUE, `g${index}`, '&batch=1000'));
+      // Groups of its own for each attack: another one has the messages of its groups on lease.
+      const group = `g${process.pid}-${index}`;
+      if (index % 2 === 0) socket.send(pop(LARGE_QUEUE, group, '&batch=1000'));
       else socket.send(post('/api/v1/fetch', JSON.stringify(fetch)));
     },
   },
