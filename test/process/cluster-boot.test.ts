@@ -222,6 +222,13 @@ describe('a fresh node', () => {
     const directory = emptyDirectory();
     const node = spawn(directory, place, [place], { SVC_RAFT_JOIN: 'true' });
     await said(node, 'waits to be added to a cluster (SVC_RAFT_JOIN)');
+    const client = new HttpClient(place.http);
+    const { status, text } = await client.get('/health');
+    client.close();
+    expect([status, JSON.parse(text)]).toMatchObject([
+      503,
+      { status: 'settling', raft: { role: 'learner', leader: false, term: 0 } },
+    ]);
     await endsSoon(node);
     expect(existsSync(join(directory, 'data', 'identity.json'))).toBe(false);
   });

@@ -114,6 +114,11 @@ export class Forming {
     };
   }
 
+  /** An operator has to name this node to a member, and nobody has yet. */
+  get waitsToBeAdded(): boolean {
+    return this.#done !== null && this.#options.config.raftJoin;
+  }
+
   /** `done` runs once, at once when nothing has to be found out; never after `stop`. */
   start(done: () => void): void {
     const { clock, calls } = this.#options;

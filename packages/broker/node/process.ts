@@ -4,9 +4,10 @@
  *     lock -> raft port -> forming -> directory -> consensus -> a leader -> HTTP port
  *
  * The raft port is there before anything is asked, so that fresh nodes answer each other. The HTTP
- * port opens when the node is ready, or after READY_MS_MAX at the latest, for a node that waits has
- * to be asked why. Both outlive a node that is closed and opened anew because it received a
- * snapshot. A node without a raft port has no others, and asks nobody.
+ * port opens when the node is ready, at once for one that waits to be added, and after
+ * READY_MS_MAX at the latest, for a node that waits has to be asked why. Both outlive a node that
+ * is closed and opened anew because it received a snapshot. A node without a raft port has no
+ * others, and asks nobody.
  *
  * `stop` may come at any moment of this, and ends it in order.
  */
@@ -119,7 +120,7 @@ export class NodeProcess {
     const recovery = recoverByForce(this.#options, placeOf(this.#options));
     this.#changing = recovery.catch(() => {});
     await recovery;
-    if (!(await this.#form(peers))) return;
+    if (!(await this.#form(front, peers))) return;
     const ready = this.#open(front, peers);
     if (!(await Promise.race([this.#ending, ready]))) return;
     this.#ready = true;
@@ -236,7 +237,7 @@ export class NodeProcess {
   }
 
   /** Finds out what a fresh directory becomes; false when the process ends before. */
-  async #form(peers: NodePeers | null): Promise<boolean> {
+  async #form(front: NodeFront, peers: NodePeers | null): Promise<boolean> {
     const { config } = this.#options;
     const forming = new Forming({
       ...this.#options,
@@ -247,6 +248,8 @@ export class NodeProcess {
     this.#forming = forming;
     if (forming.clusterId !== '') peers?.belongTo(forming.clusterId);
     const formed = new Promise<true>((resolve) => forming.start(() => resolve(true)));
+    // The operator that it waits for has to see that it does.
+    if (forming.waitsToBeAdded) await front.listen();
     // When both are so, it is to end.
     return Promise.race([this.#ending, formed]);
   }
@@ -344,7 +347,7 @@ export class NodeProcess {
     this.#series?.observe(node.broker);
     crash.reach('before-replay');
     node.join(ready);
-    // It may wait for an operator, who has to see that it does.
+    // As above: of its cluster it now knows the id, and no more.
     if (node.waitsToBeAdded) await front.listen();
   }
 
