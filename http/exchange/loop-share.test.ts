@@ -140,3 +140,19 @@ test('work that begins other work does not nest', () => {
   });
   expect(rig.done).toEqual(['a', 'a', 'b']);
 });
+
+test('a step that throws is over, and the others go on', () => {
+  const rig = new Rig();
+  const fail = () => {
+    throw new Error('a step');
+  };
+  expect(() => rig.loop.run(fail)).toThrow('a step');
+  rig.work('a', 1, 4);
+  expect(rig.done.join('')).toBe('a');
+  rig.loop.run(fail);
+  rig.work('b', 1, 1);
+  expect(rig.turn()).toBe('');
+  expect(() => rig.turn()).toThrow('a step');
+  expect(rig.turn()).toBe('b');
+  expect([rig.loop.waiting, rig.asked]).toEqual([0, 0]);
+});

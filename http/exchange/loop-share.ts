@@ -24,8 +24,8 @@
  */
 
 /**
- * A step is called again until it returns true. It must not throw. One that can go on for long
- * stops when the clock has reached `untilMs`.
+ * A step is called again until it returns true. One that can go on for long stops when the clock
+ * has reached `untilMs`. A step that throws is over; the error goes to whoever runs it.
  */
 export type Step = (untilMs: number) => boolean;
 
@@ -63,8 +63,11 @@ export class LoopShare {
   run(step: Step): void {
     const isFirst = this.#line.length === 0 && !this.#isWorking;
     this.#line.push(step);
-    if (isFirst && this.#usedMs < TURN_MS) this.#work();
-    this.#arm();
+    try {
+      if (isFirst && this.#usedMs < TURN_MS) this.#work();
+    } finally {
+      this.#arm();
+    }
   }
 
   #work(): void {
@@ -72,14 +75,18 @@ export class LoopShare {
     const sinceMs = this.#clock.nowMs();
     const untilMs = sinceMs + TURN_MS - this.#usedMs;
     let nowMs = sinceMs;
-    do {
-      const step = this.#line.shift();
-      if (step === undefined) break;
-      if (!step(untilMs)) this.#line.push(step);
-      nowMs = this.#clock.nowMs();
-    } while (nowMs < untilMs);
-    this.#usedMs += nowMs - sinceMs;
-    this.#isWorking = false;
+    try {
+      do {
+        const step = this.#line.shift();
+        if (step === undefined) break;
+        if (!step(untilMs)) this.#line.push(step);
+        nowMs = this.#clock.nowMs();
+      } while (nowMs < untilMs);
+    } finally {
+      // A handler may catch what a step has thrown, and all other work has to go on then.
+      this.#usedMs += nowMs - sinceMs;
+      this.#isWorking = false;
+    }
   }
 
   #arm(): void {
@@ -87,9 +94,12 @@ export class LoopShare {
     this.#isArmed = true;
     this.#clock.soon(() => {
       this.#isArmed = false;
-      if (this.#usedMs < TURN_MS) this.#work();
-      this.#usedMs = 0;
-      this.#arm();
+      try {
+        if (this.#usedMs < TURN_MS) this.#work();
+      } finally {
+        this.#usedMs = 0;
+        this.#arm();
+      }
     });
   }
 }
