@@ -66,7 +66,7 @@ const EXPOSED = 'ETag, Retry-After, WWW-Authenticate, x-svc-next-after';
 export class Door {
   readonly #origins: ReadonlySet<string>;
   readonly #anyOrigin: boolean;
-  /** Of every answer where pages of other origins may read some; null: none may. */
+  /** Headers of every answer where pages of other origins may read some; null: none may. */
   readonly #varies: Headers | null;
   readonly #hosts: ReadonlySet<string>;
   readonly #machineName: string | null;

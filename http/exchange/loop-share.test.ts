@@ -63,7 +63,7 @@ test('calls of one step are made as they come until the share is used, and then 
   for (let call = 0; call < 64; call++) rig.work(`${call} `, 1, 0.5);
   expect(rig.done.join('')).toBe('0 1 2 3 4 5 6 7 ');
   expect(rig.turn()).toBe('');
-  // What comes while others wait stands behind them, although the new turn has its whole share.
+  // Work that comes while others wait stands behind them, though the new turn has its whole share.
   rig.work('new ', 1, 0.5);
   expect(rig.done).toEqual([]);
   for (let first = 8; first < 64; first += 8) {

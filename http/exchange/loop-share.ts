@@ -29,7 +29,7 @@
  */
 export type Step = (untilMs: number) => boolean;
 
-/** Of the loop that is shared. */
+/** The clock of the loop that is shared. */
 export interface LoopClock {
   /** Milliseconds with a fraction; only differences mean something. */
   nowMs(): number;

@@ -44,7 +44,7 @@ export interface FrontLogger {
 export interface RimOptions {
   readonly logger: FrontLogger;
   readonly nowMs: () => number;
-  /** Of the loop that the listener runs on; absent: it shares the loop with no other long work. */
+  /** Share of the listener's loop; absent: it shares the loop with no other long work. */
   readonly loop?: LoopShare | undefined;
   /** Bodies in memory over all connections, from admission to answer; pushes and the like. */
   readonly bodyBytesInFlightMax?: number | undefined;

@@ -128,7 +128,7 @@ export interface HttpServerOptions {
   readonly kvLimits?: KvLimits;
   /** Limits of calls on timers; the contract's when absent. */
   readonly timerLimits?: TimerCallLimits;
-  /** Of this thread's loop, where others take part in it; one of the listener without it. */
+  /** Share of this thread's loop, where others take part in it; one of its own without it. */
   readonly loop?: LoopShare;
   /** What the process counts; an object of its own without it. */
   readonly meters?: Meters;

@@ -83,7 +83,7 @@ export interface FrontThreadMeters {
   running: number;
   /** Threads that have ended by themselves, and were started again. */
   restarts: number;
-  /** Those that listen and have said nothing for seconds. */
+  /** Threads that listen and have said nothing for seconds. */
   silent: number;
 }
 

@@ -171,7 +171,7 @@ export function disagreement(
   return `the schema takes what the server refuses (${text.slice(0, 200)})`;
 }
 
-/** What says why, in the words of either family of errors (state-surfaces 0.2). */
+/** The text that says why, in either family of errors (state-surfaces 0.2). */
 function errorOf(text: string): string {
   const { error, reason, detail } = JSON.parse(text) as Record<string, unknown>;
   return [error, reason, detail].filter((one) => typeof one === 'string').join(' ');

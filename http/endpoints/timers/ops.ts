@@ -16,8 +16,9 @@ import type { JsonReader } from '../../json/json-reader.js';
 const QTIMER = 'QTIMER ';
 
 /**
- * What a call is refused for. Some reasons are sentences, of which the detail is only a hint; the
- * others are names that the detail explains. A transaction shows one text, the error's message.
+ * The fault that a call is refused for. Some reasons are sentences, of which the detail is only a
+ * hint; the others are names that the detail explains. A transaction shows one text, the error's
+ * message.
  */
 export class TimerFault extends Error {
   readonly code = 'bad_timers';

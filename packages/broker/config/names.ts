@@ -4,7 +4,7 @@ import type { Config } from './config.js';
 import { exactInteger, orUnset } from './values.js';
 import { variable } from './variable.js';
 
-/** What is not a number is refused: read as unset, `10k` would be no bound at all. */
+/** Text that is no number is refused: read as unset, `10k` would be no bound at all. */
 const optional = orUnset(exactInteger(1, { min: 1 }), 'none');
 
 export const NAME_VARIABLES = {

@@ -49,7 +49,7 @@ export class Channel {
   #isArmed = false;
   #hasSent = false;
   #isClosed = false;
-  /** Of this turn's frames; null: the clock was not looked at. */
+  /** The end of the time for this turn's frames; null: the clock was not looked at. */
   #untilMs: number | null = null;
   readonly #turn = () => this.#run();
 

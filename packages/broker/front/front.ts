@@ -45,7 +45,7 @@ export interface NodeFrontOptions {
   /** The highest cluster version that this build reads. */
   readonly readableVersion: number;
   readonly meters: Meters;
-  /** Of this thread's loop. */
+  /** The share of this thread's loop. */
   readonly loop: LoopShare;
   /** The program that front threads run; null: there are none. */
   readonly threadProgram: URL | null;

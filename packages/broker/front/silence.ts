@@ -17,7 +17,7 @@ export const SILENT_MS = 10_000;
 /** From here on it is not expected to speak again. */
 export const HANGING_MS = 30_000;
 
-/** What a look finds, once each time that it changes. */
+/** The finding of a look, told once each time that it changes. */
 export type Finding = 'silent' | 'hanging' | 'speaks';
 
 export class Silence {

@@ -35,7 +35,7 @@ export interface NodeOptions extends DirectoryOptions {
   readonly onMembers?: (members: readonly Peer[]) => void;
   /** The way to the nodes of a source; null or absent when none is named. */
   readonly source?: SourcePort | null;
-  /** Of the loop that the node runs on; one of its own without it. */
+  /** The share of the loop that the node runs on; one of its own without it. */
   readonly loop?: LoopShare;
   /** What the process keeps of its past; nothing without it. */
   readonly series?: NodeSeries | null;

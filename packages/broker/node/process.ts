@@ -347,7 +347,7 @@ export class NodeProcess {
     this.#series?.observe(node.broker);
     crash.reach('before-replay');
     node.join(ready);
-    // As above: of its cluster it now knows the id, and no more.
+    // It still waits for an operator, and now knows the id of its cluster.
     if (node.waitsToBeAdded) await front.listen();
   }
 

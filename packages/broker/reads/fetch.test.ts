@@ -17,7 +17,7 @@ let clock: MovedClock;
 let log: MessageLog;
 let fetches: Fetches;
 let shared: SharedRoom;
-/** What the work for a fetch takes. */
+/** The time that the work for a fetch takes. */
 let fetchMs: number;
 
 beforeEach(() => {

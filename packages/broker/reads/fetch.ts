@@ -105,7 +105,7 @@ export class Fetches {
   readonly #grown = new Map<number, number>();
   /** Waiters that are to be looked at. */
   readonly #due = new Set<Waiter>();
-  /** What was appended is added up in a moment. */
+  /** Appended bytes are added up in a moment. */
   #isArmed = false;
   #stopped = false;
 

@@ -34,7 +34,7 @@ const ADVICE =
   'These messages cannot be served. A group repairs them from another node; a node alone needs ' +
   'the file back from a copy of its directory';
 
-/** What a part reads, or as many appends as count for it: half a millisecond. */
+/** Bytes that a part reads, or as many appends as count for them: half a millisecond. */
 const PART_BYTES = 256 * 1024;
 /** What an append counts for in a part beside its bytes: 10 us in memory, 60 us from the disk. */
 const READY_BYTES = 4096;

@@ -68,7 +68,7 @@ export function payloadCipher(
   };
 }
 
-/** What the operator is told at boot (cluster-and-config 2.7); null: a key, or none. */
+/** The warning to the operator at boot (cluster-and-config 2.7); null: a key, or none. */
 export function keyWarning(keyText: string | null): string | null {
   const text = keyText?.trim() ?? '';
   if (text === '' || KEY.test(text)) return null;
